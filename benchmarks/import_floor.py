@@ -25,7 +25,7 @@ from starcast.stores.graph.writer import await_indexes
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: The measured ingests. Each has the maximum ratio of its time to the time of ``neo4j-admin``.
+#: The measured ingests, each with the permitted ratio of its time to the time of ``neo4j-admin``.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 

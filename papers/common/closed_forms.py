@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from starcast.claims.growth import EXACT, Number, ceil, divide, factorial, greatest, harmonic, sqrt
 from starcast.claims.registry import Execution
 
-# Counts of nodes and distances
+# Diameters, heights, distance sums and numbers of nodes
 
 
 def diameter(n: int) -> int:

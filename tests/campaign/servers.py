@@ -96,7 +96,7 @@ class Servers:
         preexec_fn: Callable[[], None] | None = None,
         program: tuple[str, ...] = (sys.executable,),
     ) -> subprocess.Popen[str]:
-        """Start a command in a separate session, as from a terminal."""
+        """Start a command in a session of its own, which a Ctrl-C for the tests does not reach."""
         return subprocess.Popen(
             [*program, "-m", "starcast.cli.app", *words],
             cwd=cwd,

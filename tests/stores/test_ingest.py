@@ -287,7 +287,7 @@ def test_a_lost_artifact_and_its_dependents_are_recreated(
 
 
 def own_forest(first: int) -> Forest:
-    """Return two trees of the forest `multiple`, from number ``first`` on, as a user's forest."""
+    """Return a user's forest of two trees of `multiple`, from number ``first`` on."""
     ports = forest("S4", "multiple").parent_port[first : first + 2]
     return Forest(topology("S4"), ports, construction="mine")
 

@@ -432,7 +432,7 @@ def test_unequal_links_are_stored_with_their_capacities_and_latencies(
 def test_experiments_on_networks_with_unequal_links_are_stored_and_exchanged(
     lab: Lab, tmp_path: Path, forget: Callable[[], None]
 ) -> None:
-    """The time includes latencies in addition to start-ups and bytes."""
+    """The times of these runs include latencies in addition to start-ups and bytes."""
     given = network(CITIES, name="cities", capacities=[1, 4, 2, 12, 1], latencies=[0, 70, 1, 1, 5])
     grid = {**GRID, "topology": [given.spec], "collective": "broadcast",
             "execution": ["synchronous", "asynchronous"], "t_s": [0, 100]}  # fmt: skip

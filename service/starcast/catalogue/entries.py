@@ -454,7 +454,8 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
     if kind is None or is_variadic or (has_default and _KINDS.get(type(default)) != kind):
         raise InputError(
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
-            hint=f"write '{parameter.name}: int' without an asterisk; a default must be an int too",
+            hint=f"write '{parameter.name}: int' or '{parameter.name}: str', without an asterisk;"
+            " a default must have the same type",
         )
     # In built-in algorithms, arguments with these names are positive integers. The same rule
     # applies to plug-ins.

@@ -386,7 +386,10 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         # Without a family, the list of each level adds specs to the list of the level before it.
         added = [each or () for each in levels] if given.only is None else [given.only, (), ()]
         if not added[0] or any(isinstance(each, int) for each in added):
-            raise InputError("no sizes are given", hint='write sizes = { only = ["S4", "S5"] }')
+            raise InputError(
+                "no list of sizes is given, neither `only` nor `quick`",
+                hint='write sizes = { only = ["S4", "S5"] }',
+            )
         lists = accumulate(added, lambda before, more: (*before, *more))
         distinct = (tuple(dict.fromkeys(specs)) for specs in lists)
         sizes = Sizes(*distinct)._replace(beyond=given.beyond or ())

@@ -143,7 +143,7 @@ def command(
     Example:
         >>> command(typer.Typer(), "drop", Lab.drop, kind="forest")
     """
-    # The lab is opened as the class that defines the operation: the complete `Lab` would import the
+    # Only the class that defines the operation is instantiated: the complete `Lab` would import the
     # modules of all operations.
     owner = getattr(sys.modules[operation.__module__], operation.__qualname__.partition(".")[0])
     declared = signature(operation)

@@ -416,8 +416,9 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
     Args:
         topology: the star graph.
         full: the path to one node of each full necklace.
-        messages: the number of messages per node in this round.
-        total: the number of messages per node in all rounds; the unit numbers depend on it.
+        messages: the number of messages per destination in this round.
+        total: the number of messages per destination in all rounds together, on which the unit
+            numbers depend.
     """
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
@@ -426,9 +427,9 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows for the short necklaces, in batches: each batch is one hop of all paths.
+    """Yield the rows for the short necklaces; each batch has the same hop of all paths.
 
-    ``total`` is the number of messages per node in all rounds.
+    ``total`` is the number of messages per destination in all rounds together.
     """
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)

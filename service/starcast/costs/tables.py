@@ -156,8 +156,8 @@ BOTTLENECK_CUT = "bottleneck cut"
 CONCURRENT_FLOW = "concurrent flow"
 #: The bounds that `CostProblem.bounds` can request.
 BOUNDS = get_args(RequestedBound)
-#: Maximum dimension of a hypercube with which a topology is compared. No arrays over the nodes of
-#: the hypercube are built.
+#: Maximum dimension of a hypercube with which a topology is compared. It can be this large, because
+#: no array has an entry per node of the hypercube.
 MAX_HYPERCUBE = 64
 
 

@@ -388,7 +388,7 @@ class _Download:
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():
-                raise RuntimeError("another file failed")
+                raise RuntimeError("the download of another file failed")
 
         yield received
 

@@ -82,9 +82,9 @@ class Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "Knowledge", block: int, step: int) -> "Knowledge":
-        """Return the knowledge after waiting for operation ``step`` of thread block ``block``.
+        """Return what a thread block with this knowledge knows after waiting for another block.
 
-        The argument ``other`` is the knowledge of thread block ``block`` after operation ``step``.
+        It waits for operation ``step`` of thread block ``block``, which then knows ``other``.
         """
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)

@@ -192,7 +192,7 @@ class Claims(Connection):
             jobs: number of processes.
             executor: a `concurrent.futures.Executor` that runs the checks (default: processes on
                 this machine).
-            store: store the verdicts and their evidence after the computation; otherwise no server
+            store: store the verdicts and their evidence after the computation. If False, no server
                 is needed.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 
@@ -357,7 +357,7 @@ class Claims(Connection):
         """Return the newest stored verdict of each claim, with its verification run.
 
         Unless verdicts are demanded, the result is None if the embedded server is not running or
-        its schema is not the newest; the reason is reported.
+        the schema of the store is not the newest; the reason is reported.
 
         Raises:
             UnavailableError: verdicts are demanded, and PostgreSQL is not running; or the

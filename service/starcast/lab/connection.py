@@ -470,15 +470,16 @@ class Administration(Connection):
     ) -> Facts:
         """Restore a backup into PostgreSQL, verify the rows, and rebuild the graph in Neo4j.
 
-        Both servers must be running and, without ``replace``, empty. The rows are compared with the
-        checksums in the backup, and an older schema is upgraded. If the command fails or is killed
-        before this comparison has ended, PostgreSQL keeps its previous contents. If the command
-        fails later, run ``starcast graph rebuild`` to rebuild the graph. No part of the file is
-        executed, and no other command can write to the stores meanwhile.
+        The servers that are restored must be running and, without ``replace``, empty. The rows are
+        compared with the checksums in the backup, and an older schema is upgraded. If the command
+        fails or is killed before this comparison has ended, PostgreSQL keeps its previous contents.
+        If the command fails later, run ``starcast graph rebuild`` to rebuild the graph. No part of
+        the file is executed, and no other command can write to the stores meanwhile.
 
         Args:
             file: path of the backup file.
-            graph: rebuild the graph in Neo4j; otherwise Neo4j need not be running.
+            graph: rebuild the graph in Neo4j. If False, only PostgreSQL is restored, and Neo4j need
+                not be running.
             replace: delete the contents of both stores first, after a confirmation on the terminal.
                 The old rows are backed up to the folder ``backups`` in the home directory.
             wait: if other commands are writing to the stores, wait until they have finished instead

@@ -81,7 +81,7 @@ class Costs(Connection):
             ports: show only this port model: all (a node uses all ports in a step), or one (one
                 port to send and one to receive). Default: both port models.
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
-                gather or alltoall, each destination gets a message of this size.
+                gather or alltoall, this is the size of the message from a source to a destination.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
             segments: number of equal parts into which a message, or each tree's share of a message,
@@ -300,7 +300,7 @@ class Costs(Connection):
             ports: port model: all (a node uses all ports in a step), or one (one port to send and
                 one to receive).
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
-                gather or alltoall, each destination gets a message of this size.
+                gather or alltoall, this is the size of the message from a source to a destination.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
             copies: number of edge-disjoint trees that carry each message, for algorithms that use

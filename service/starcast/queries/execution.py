@@ -150,7 +150,8 @@ def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int])
 def ingest_command(kind: str, artifact_id: str) -> str:
     """Return the command that stores an artifact.
 
-    For an invalid id, the result is the command that lists the stored artifacts of this kind.
+    If the id is malformed, or names an unknown construction or algorithm, the result is the command
+    that lists the stored artifacts of this kind.
 
     Args:
         kind: ``topology``, ``forest`` or ``schedule``.

@@ -167,7 +167,8 @@ class Kind(NamedTuple):
         expected: a description of valid values, for error messages.
         read: function that converts a value, given as text or as a Python value, to this type; it
             raises ValueError if the value is not valid.
-        sample: a value that ``read`` accepts, with which a query is planned if no value is given.
+        sample: a value that ``read`` accepts; with this placeholder, Neo4j plans a query without
+            executing it.
         as_stored: function that returns the value as it is written in the graph, where labels have
             the lower and upper case of their topology; it raises an InputError if the value does
             not belong to the topology. None if values of this type do not belong to topologies.
@@ -263,7 +264,7 @@ class Type:
         return [self._convert(item) for item in given]
 
     def sample(self) -> Any:
-        """Return a value that `value` accepts, with which a query can be planned."""
+        """Return a placeholder of this type, with which Neo4j can plan a query."""
         sample = KINDS[self.name].sample
         if self.least is not None:
             sample = type(sample)(self.least)

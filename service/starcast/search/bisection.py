@@ -320,10 +320,13 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[NDArray[n
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> NDArray[np.int64] | None:
-    """Search for a vector b for which ``matrix`` violates the cutting plane (b y)^2 >= 1.
+    """Search locally for a vector b for which ``matrix`` violates the cutting plane (b y)^2 >= 1.
 
-    The sum of b is odd. Each step of the local search adds +-1 to two entries. `_violated`
-    describes ``matrix``. The result is None if no vector is found.
+    Each step adds +-1 to two entries of b, whose sum is odd. The docstrings of this module and of
+    `_violated` explain y and ``matrix``.
+
+    Returns:
+        The vector, int64 ``[nodes]``; None if none is found.
     """
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.installation import install_command
 from starcast.support.integers import MAX_INTEGER
-from starcast.support.parallel import start_blocked
+from starcast.support.parallel import check_jobs, start_blocked
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import ENGINES, Engine
 
@@ -190,7 +190,8 @@ class Budget:
             created.
 
     Raises:
-        InputError: the engine is unknown, or a random seed is out of range.
+        InputError: the engine is unknown, ``jobs`` is less than 1, or a random seed is out of
+            range.
     """
 
     seconds: float = 60.0
@@ -206,11 +207,12 @@ class Budget:
             raise InputError(
                 f"unknown engine '{self.engine}'", hint=f"choose one of {', '.join(ENGINES)}"
             )
+        check_jobs(self.jobs)
         last = self.seed + self.jobs - 1
         if not 0 <= self.seed <= last <= MAX_INTEGER:
             raise InputError(
                 f"the random seeds {self.seed} to {last} are not integers from 0 to {MAX_INTEGER}",
-                hint="choose a smaller `seed`",
+                hint=f"choose a `seed` from 0 to {MAX_INTEGER + 1 - self.jobs}",
             )
         object.__setattr__(self, "deadline", monotonic() + self.seconds)
 

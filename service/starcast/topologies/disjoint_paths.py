@@ -71,7 +71,7 @@ def find_smallest_cut(topology: Topology, source: int, target: int) -> list[int]
 def _maximum_flow(topology: Topology, source: int, target: int) -> "_Flow":
     if source == target:
         raise InputError(
-            f"source and target are both {topology.label(source)}: disjoint paths need two nodes",
+            f"source and target are both {topology.label(source)}: they must be different nodes",
             hint="choose another target",
         )
     flow = _Flow(topology, source, target)

@@ -136,8 +136,8 @@ _NO_CYCLE = np.iinfo(np.int64).max
 def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
     """Return the displacement d(x) of every node x of S_n, uint8 ``[n!]``; 0 for the identity.
 
-    The displacement is the smallest number of rotations R that map the generator of x's necklace to
-    x.
+    The displacement is how often the rotation R must at least be applied to the generator of x's
+    necklace (see the docstring of this module) to obtain x.
 
     Args:
         n: the number of symbols of S_n.

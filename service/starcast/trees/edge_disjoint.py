@@ -152,7 +152,7 @@ def edge_disjoint(topology: Topology, root: int) -> Forest:
 
 
 def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
-    """Write the ports to the parents in the edge-disjoint trees, for all nodes of a slab.
+    """Write, for each node of a slab, the port to its parent in each edge-disjoint tree.
 
     The nodes of a slab have the same first symbol. The docstring of this module lists the cases of
     Definition 8. The neighbour with first symbol s is across dimension ``slab.positions[s]``.

@@ -439,7 +439,7 @@ class Forest(Displayable):
         return RejectedError(
             f"{self.construction} on {self.topology.spec} is not a forest: tree {tree}, node "
             f"{label} {reason}",
-            hint="each entry must be the port from the node towards its parent, 0 at the root",
+            hint="each entry must be the port from the node to its parent, or 0 for the root",
         )
 
 

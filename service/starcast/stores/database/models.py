@@ -283,8 +283,8 @@ class Run(Base, AxisColumns):
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution, if the
     execution is synchronous and all links are equal. The runs of such points have the same
-    started_at, and the same timings except for the phase price. A sum of timings over runs would
-    count such executions several times.
+    ``started_at`` and, except for the phase ``price``, the same ``timings``. A sum of ``timings``
+    over runs would count such executions several times.
     """
 
     # A run needs no ingested topology, so its topology is not a foreign key.
