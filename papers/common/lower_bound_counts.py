@@ -90,7 +90,10 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often 1 must be doubled to reach ``count`` or more, to check `ceil_log2`."""
+    """Return the number of doublings after which 1 reaches ``count`` or more.
+
+    It is compared with `ceil_log2`.
+    """
     reached = 1
     doublings = 0
     while reached < count:

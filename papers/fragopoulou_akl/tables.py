@@ -490,7 +490,8 @@ for _name, _cell in CELLS.items():
     }
     if _cell.steps is not None:
         _rows[f"FA.{_name}-time"] = (_cell, "steps", _cell.steps)
-    # If there are several messages for every node, each message has one row per link of its path.
+    # With about n messages per node, a schedule has about n times as many rows as with one message,
+    # so the memory grows with the square of the degree.
     _is_large = _cell.collective != "allgather" and _cell.amounts is not one_message
     _memory = Memory(5 * BYTES_PER_ROW, power=2 if _is_large else 1)
     check_rows(quantity_is_exact, _rows, memory=_memory)

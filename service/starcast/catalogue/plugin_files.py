@@ -1,8 +1,7 @@
 """The files of a plug-in: its module, and the modules of its package or folder that it imports.
 
-If the plug-in is in a package, the imported modules are other modules of this package. If it is a
-single file, they are below the file's folder. Modules of Python, starcast and installed packages
-are not part of a plug-in.
+Imported modules belong to the plug-in if they are below the folder that contains its file or its
+package. In a folder of installed packages, they belong to it only if they have the same first name.
 """
 
 import ast

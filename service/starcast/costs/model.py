@@ -465,7 +465,7 @@ def lower_bound(
 
 
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
-    """Return the optimal time of an all-port allgather, which ForestColl derives from a cut.
+    """Return the lower bound on an all-port allgather that a bottleneck cut gives (ForestColl).
 
     Let S be a set of nodes that contains some endpoints, but not all. The m bytes of every endpoint
     in S have to leave S. So an allgather takes at least size(S) m T_c / B(S), where size(S) is the
@@ -478,8 +478,8 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     the set of all nodes but one, which exactly ``degree`` links leave. Any other S has at most N-1
     nodes, and at least ``degree`` links leave it: these topologies are connected and
     vertex-transitive, and the edge connectivity of such a graph is its degree (Mader 1971). So the
-    bound equals the bytes of `lower_bound`. On other topologies, the maximum is found by maximum
-    flows, at least one for each node.
+    bytes of this bound equal those of `lower_bound`. On other topologies, the maximum is found by
+    maximum flows, at least one for each node.
 
     Raises:
         InputError: an argument is invalid.

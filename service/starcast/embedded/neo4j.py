@@ -159,7 +159,7 @@ class Neo4j(Server):
         directories = self._directories()
         if _DATA.fullmatch(name) and (name in directories or not directories):
             return home / name
-        problem = f"{pointer} names '{name}'" if pointer.exists() else f"{pointer} is missing"
+        problem = f"{pointer} contains '{name}'" if pointer.exists() else f"{pointer} is missing"
         if not directories:
             raise UnavailableError(
                 f"{problem}, and {home} has no data directory",

@@ -306,8 +306,9 @@ class Forests(Artifacts):
         if construction is None and not is_forest(source):
             if _given(options):
                 raise InputError(
-                    f"no construction is given after '{source}'",
-                    hint="add a construction, such as 'S5 multiple'",
+                    f"options of a construction are given, but no construction after '{source}'",
+                    hint="add a construction, such as 'S5 multiple', or remove the options, which "
+                    "do not apply to a stored forest",
                 )
             if first_symbol() != 1:
                 self.reporter.say("labels in stored forests consist of the symbols 1..n")

@@ -15,12 +15,13 @@ from zlib import crc32
 if TYPE_CHECKING:
     from starcast.topologies import Topology
 
-#: Schema version, stored in `STORE`. Increase it with every change that an older or a newer
-#: starcast cannot read. Version 2 renamed Topology.name to spec and SEND.payload to unit. Version 3
-#: added Topology.reverse_ports. Version 4 changed the keys of families that the papers do not
-#: treat. Version 5 added SEND.combine. Version 6 added Topology.has_translations, Topology.source
-#: and Node.title. Version 7 added Topology.endpoints, Node.is_switch, LINK.capacity, LINK.latency,
-#: TREE_EDGE.subtree_nodes and the indexes on single properties.
+#: Schema version, stored in `STORE`. Increase it with every change after which an older starcast
+#: cannot read the graph, or a newer starcast cannot read older graphs. Version 2 renamed
+#: Topology.name to spec and SEND.payload to unit. Version 3 added Topology.reverse_ports. Version 4
+#: changed the keys of families that the papers do not treat. Version 5 added SEND.combine. Version
+#: 6 added Topology.has_translations, Topology.source and Node.title. Version 7 added
+#: Topology.endpoints, Node.is_switch, LINK.capacity, LINK.latency, TREE_EDGE.subtree_nodes and the
+#: indexes on single properties.
 VERSION = 7
 
 #: Number of bits of a node's key that hold the node's rank, which is at most 12! - 1 < 2^29. Keys
