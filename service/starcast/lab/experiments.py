@@ -179,7 +179,8 @@ class Experiments(Connection):
 
         An axis is a parameter of runs, such as the message size, with one or more values. In a
         shell, repeat the option of an axis for several values. An algorithm ignores axes that do
-        not apply to it. If the experiment was interrupted, only its missing runs are executed.
+        not apply to it. If the experiment was interrupted, only its missing runs are executed;
+        failed runs are executed again.
 
         Args:
             name: the experiment's name.
@@ -205,8 +206,8 @@ class Experiments(Connection):
         Raises:
             InputError: the name, an axis or a value is wrong, or the stored experiment with this
                 name has a different grid.
-            RejectedError: some runs failed. Failed runs are stored as failed, and comparisons omit
-                them.
+            RejectedError: some runs failed. They are stored as failed, comparisons omit them, and
+                the next call with this name executes them again.
             BusyError: another process is using the experiment, or restoring a backup.
             LimitError: a run does not fit into memory; earlier runs are stored.
 
