@@ -353,3 +353,19 @@ def test_runs_can_be_copied_to_another_store_by_experiment_export_and_import(
     assert refused.code == 6
     assert "nothing was stored" in refused.err
     assert starcast("experiment", "import", str(file), "--as", "c").code == 2
+
+
+def test_an_import_replaces_a_stored_failed_run_by_a_complete_run(
+    file: Path, colleague: Engine
+) -> None:
+    import_experiments(colleague, file)
+    before = rows(colleague)
+    execute(
+        colleague,
+        "update run set status = 'failed', error = 'e' where id = (select min(id) from run)",
+        "delete from cost where run = (select min(id) from run)",
+        "delete from step_profile where run = (select min(id) from run)",
+    )
+    outcomes = import_experiments(colleague, file)
+    assert sum(outcome.created for outcome in outcomes) == 1
+    assert rows(colleague) == before

@@ -226,17 +226,46 @@ def test_new_artifacts_on_a_topology_that_a_changed_plug_in_builds_differently_a
     load(" + [(0, 2), (1, 3)]")
     with pytest.raises(RejectedError, match="now builds another topology Cy6") as refusal:
         ingest(stores, plan("Cy6", ["breadth-first"]))
-    assert refusal.value.hint.endswith("starcast topology drop Cy6 --cascade")
-    load("  # an equal topology")
+    assert refusal.value.hint.endswith("starcast graph rebuild Cy6")
+    rebuild(stores, ids=["Cy6"], method=LoadMethod.BOLT)
+    load(" + [(1, 3), (0, 2)]  # an equal topology")
     assert [each.id for each in ingest(stores, plan("Cy6", ["breadth-first"])).created] == [TREE]
     ingest(stores, plan("S3"))
-    load("[:-1]")
-    with pytest.raises(RejectedError, match=f"the stored forest {TREE} is no longer") as refusal:
-        rebuild(stores, method=LoadMethod.BOLT)
-    assert refusal.value.hint.endswith(f"starcast forest drop {TREE}")
+    for chords in ("[:-1]", " + [(0, n)]"):  # the latter adds a node
+        load(chords)
+        with pytest.raises(RejectedError, match=f"the stored forest {TREE} is no longer") as error:
+            rebuild(stores, method=LoadMethod.BOLT)
+        assert error.value.hint.endswith(f"starcast forest drop {TREE}")
+        assert TREE in [problem.artifact for problem in verify(stores)]
     drop(stores, "forest", TREE, method=LoadMethod.BOLT)
     rebuild(stores, method=LoadMethod.BOLT)
     assert verify(stores, checksums=True) == []
+
+
+TREES = """
+import numpy as np
+import starcast
+
+@starcast.construction("changing-tree", source="this test")
+def tree(topology, root):
+    first = starcast.forest(topology, "multiple", root).parent_port
+    return first[TREE]
+"""
+
+
+def test_a_new_schedule_on_a_forest_that_a_changed_plug_in_builds_differently_is_refused(
+    stores: Stores, tmp_path: Path
+) -> None:
+    file = tmp_path / "trees.py"
+    for tree in ("0:1", "1:2"):
+        file.write_text(TREES.replace("TREE", tree))
+        plugins.load([str(file)])
+        if tree == "0:1":
+            ingest(stores, plan("S4", ["changing-tree"]))
+    with pytest.raises(RejectedError, match="now builds another forest S4:changing-tree") as error:
+        ingest(stores, plan("S4", schedules=["forest(base=changing-tree)"]))
+    assert error.value.hint.endswith("starcast forest drop S4:changing-tree:1234")
+    assert ingest(stores, plan("S4", ["changing-tree"], ["greedy"])).created != []
 
 
 def changed_trees(name: str = "mine") -> Forest:

@@ -22,7 +22,6 @@ from starcast.lab import Lab
 from starcast.queries.parameters import KINDS, Parameter, Type, bind, convert_value
 from starcast.support.errors import InputError
 from starcast.support.settings import Settings
-from starcast.topologies.permutations import labels_from
 from support.fix_cli import Starcast, refused
 
 if TYPE_CHECKING:
@@ -174,11 +173,6 @@ def test_labels_in_the_wrong_case_are_replaced_by_the_labels_in_the_graph() -> N
     ]:
         found = bind(parameters, {"topology": spec, "node": node, "dead": link})
         assert (found["node"], found["dead"]) == (stored, [stored_link])
-
-
-def test_labels_that_start_at_0_are_replaced_by_the_labels_in_the_graph() -> None:
-    with labels_from(0):
-        assert bind(ON_TOPOLOGY, {"topology": "S4", "node": "3210"})["node"] == "4321"
 
 
 @pytest.mark.parametrize("kind", ["forest", "schedule"])

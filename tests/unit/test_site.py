@@ -1,10 +1,12 @@
 """Publishing a static site without a running server: names of files, and replacing a site."""
 
 import json
+import os
 import re
 import resource
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -85,7 +87,7 @@ def test_if_the_disk_is_full_the_earlier_static_site_is_kept(site: Path) -> None
 
 
 def test_a_site_is_not_published_in_a_folder_with_files_that_starcast_did_not_write(
-    site: Path, tmp_path: Path
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (site / "claims" / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match=r"did not write, such as claims/notes\.txt"):
@@ -104,6 +106,10 @@ def test_a_site_is_not_published_in_a_folder_with_files_that_starcast_did_not_wr
     (mine / "other.txt").touch()
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_manifest(mine)
+    with monkeypatch.context() as protected:
+        protected.setattr(os, "scandir", Mock(side_effect=PermissionError(13, "Permission denied")))
+        with pytest.raises(InputError, match="cannot be read: Permission denied"):
+            read_manifest(mine)
 
 
 def test_a_static_site_can_be_published_again_after_one_of_its_files_was_deleted(

@@ -14,7 +14,7 @@ import pydantic
 
 from starcast.catalogue import packs
 from starcast.records import PROBLEM_NAMES
-from starcast.support.errors import InputError, unreadable
+from starcast.support.errors import InputError, unreadable, unwritable
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
 from starcast.support.text import as_sentence, did_you_mean
@@ -182,10 +182,7 @@ def write_template(folder: Path) -> str:
     except FileExistsError:
         raise InputError(f"{folder} already exists", hint="choose another name") from None
     except OSError as error:
-        raise InputError(
-            f"the folder {folder} cannot be written: {error.strerror}",
-            hint="check path and permissions",
-        ) from None
+        raise unwritable(f"the folder {folder}", error) from None
     return key
 
 

@@ -277,8 +277,7 @@ def _least_units(
         # number of units per destination or, in an alltoall, per source and destination.
         own = np.arange(0, parts, nodes + 1) if has_sources else np.array([root])
         without_last = ceil_div(count, parts - 1)
-        has_own = [np.isin(rows.unit // each, own).any() for each in (least, without_last)]
-        if own[-1] == parts - 1 and has_own == [True, False]:
+        if own[-1] == parts - 1 and not np.isin(rows.unit // without_last, own).any():
             least = without_last
     return least * parts
 

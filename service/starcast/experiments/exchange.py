@@ -148,6 +148,8 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
     for experiment in experiments:
         for run in experiment.runs:
             for old in stored.get(run.point, ()):
+                if old.status == "failed":
+                    continue  # a new run may replace a failed run
                 figures = compare_figures(old, run.run, load_steps(session, old), run.profile)
                 differences += [
                     f"a run of '{experiment.name}' differs from the stored run {old.id} in"
@@ -182,7 +184,7 @@ def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, lis
 
 def _store(session: Session, experiment: ExperimentRecord) -> Outcome:
     stored = repository.find_experiment(session, experiment.name)
-    known: set[Point] = set()
+    known: dict[Point, str] = {}
     if stored is None:
         stored = repository.save_experiment(
             session, experiment.name, experiment.grid, experiment.points
@@ -191,12 +193,16 @@ def _store(session: Session, experiment: ExperimentRecord) -> Outcome:
     else:
         if stored.grid != experiment.grid:
             check_design(stored, Design.from_json(experiment.grid) if experiment.grid else None)
-        known = {Point.of(run) for run in repository.load_runs(session, stored.id)}
+        runs = repository.load_runs(session, stored.id)
+        known = {Point.of(run): run.status for run in runs}
     created = 0
     for each in experiment.runs:
-        if each.point not in known:
-            repository.save_run(session, stored.id, each.run, each.profile)
-            created += 1
+        if known.get(each.point) in ("complete", each.run.status):
+            continue
+        if each.point in known:
+            repository.drop_run(session, stored.id, each.point)
+        repository.save_run(session, stored.id, each.run, each.profile)
+        created += 1
     return Outcome(experiment.name, len(experiment.runs) - created, created)
 
 

@@ -300,7 +300,7 @@ def _building_again(artifact: Artifact) -> Iterator[None]:
     except RejectedError as error:
         raise RejectedError(
             f"the stored {artifact.kind} {artifact.id} is no longer valid: {error.message}",
-            hint=artifact.repair_hint,
+            hint=artifact.repair_hint if artifact.plugins else error.hint,
         ) from error
 
 
@@ -317,7 +317,9 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     recorded = recorded_plugins(session, kind, artifact_id)
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            with _building_again(Artifact(kind, artifact_id)):
+            stored = Artifact(kind, artifact_id, plugins=recorded)
+            parse_topology(stored.spec)  # an error of the topology needs another hint
+            with _building_again(stored):
                 return forest_artifact(repository.load_forest(session, artifact_id), recorded)
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):

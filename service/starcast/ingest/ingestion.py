@@ -123,10 +123,10 @@ def ingest(
         _refuse_other_trees(locked, plan)
         missing = [artifact for artifact in plan.artifacts if artifact not in stored]
         present = [artifact for artifact in stored if artifact in plan.artifacts]
-        with locked.session() as session:
-            draw_key_numbers(session, (each.topology for each in missing))
         outdated = _find_outdated(present, listener)
         _refuse_changed(locked, [each for each in plan.artifacts if each in outdated], missing)
+        with locked.session() as session:
+            draw_key_numbers(session, (each.topology for each in missing))
         created: list[Loaded] = []
         if missing:
             loader = choose_loader(choose_method, locked, method, missing, stored, listener)
@@ -170,21 +170,32 @@ def _refuse_changed(
 
     Raises:
         RejectedError: the plug-in now builds other rows for the topology of a new artifact, or for
-            a forest although a schedule is new.
+            the forest of a new schedule.
     """
-    kinds = {each.kind for each in missing}
     for artifact in outdated:
-        if not kinds or (artifact.kind == "forest" and "schedule" not in kinds):
+        if not any(_is_used(artifact, each) for each in missing):
             continue
         checksum = artifact.content_of(artifact.build_again().graph).checksum
         with stores.session() as session:
             row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
             is_equal = row.expected_checksum == checksum
         if not is_equal:
+            # A rebuild keeps the trees of a forest, because PostgreSQL stores them.
+            rebuild = (
+                "load the version of the plug-in that has built it, or build it again: starcast "
+                f"graph rebuild {shlex.quote(artifact.id)}"
+            )
             raise RejectedError(
                 f"the plug-in now builds another {artifact.kind} {artifact.id} than the stored one",
-                hint=artifact.repair_hint,
+                hint=artifact.repair_hint if artifact.kind == "forest" else rebuild,
             )
+
+
+def _is_used(artifact: Artifact, new: Artifact) -> bool:
+    """Return whether a new forest or schedule depends on a stored topology or forest."""
+    if artifact.kind == "forest" and new.kind == "schedule":
+        return getattr(getattr(new.structure(), "forest", None), "id", None) == artifact.id
+    return artifact.kind == "topology"
 
 
 def _refuse_other_trees(stores: Stores, plan: Plan) -> None:

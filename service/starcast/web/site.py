@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import io
 import json
+import os
 import posixpath
 import re
 import textwrap
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import numpy as np
@@ -339,11 +340,15 @@ def read_manifest(folder: Path) -> set[str]:
         InputError: the folder cannot be read, has no valid manifest, or contains files that the
             manifest does not list.
     """
+    if not folder.exists():
+        return set()
     try:
         listed = {
-            path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()
+            (Path(place) / name).relative_to(folder).as_posix()
+            for place, _, names in os.walk(folder, onerror=_fail)
+            for name in names
         }
-        if not listed and (folder.is_dir() or not folder.exists()):
+        if not listed:
             return set()
         known = set(json.loads((folder / MANIFEST).read_bytes())["files"])
     except (FileNotFoundError, NotADirectoryError, ValueError, LookupError, TypeError):
@@ -361,6 +366,10 @@ def read_manifest(folder: Path) -> set[str]:
             hint="move such files to another folder, or choose another folder",
         )
     return listed
+
+
+def _fail(error: OSError) -> NoReturn:
+    raise error
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:

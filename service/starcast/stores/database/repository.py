@@ -394,6 +394,7 @@ def load_forest(session: Session, forest_id: str) -> "Forest":
 
     Raises:
         NotFoundError: no such forest is stored.
+        RejectedError: a changed plug-in builds the forest's topology with more or fewer nodes.
     """
     import numpy as np  # noqa: PLC0415 - see the module's docstring
 
@@ -406,6 +407,12 @@ def load_forest(session: Session, forest_id: str) -> "Forest":
     query = select(models.Tree.parent_port).filter_by(forest=forest_id)
     ports = session.scalars(query.order_by(models.Tree.number))
     stored = np.frombuffer(b"".join(ports), dtype=np.uint8)
+    if len(stored) != row.trees * topology.nodes:
+        raise RejectedError(
+            f"the stored trees of {forest_id} do not have {topology.nodes:,} nodes each, the"
+            f" number of nodes of {topology.spec}",
+            hint="use the version of the plug-in with which they were stored, or drop the forest",
+        )
     parent_port = stored.reshape(row.trees, topology.nodes)
     ports_of_spanning = row.trees * (topology.nodes - 1)
     return Forest(
