@@ -112,7 +112,7 @@ def test_the_search_finds_a_page_that_contains_a_term(tab: Page) -> None:
 def test_a_solution_in_the_tutorial_opens_on_a_click(tab: Page) -> None:
     tab.goto("/tutorial.html")
     solution = tab.locator("details").first
-    answer = solution.get_by_text("links of the dimensions 4, 2, 3 and 2")
+    answer = solution.get_by_text("links of dimensions 4, 2, 3 and 2")
     assert not answer.is_visible()
     solution.locator("summary").click()
     expect(answer).to_be_visible()
