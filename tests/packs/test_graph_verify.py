@@ -305,17 +305,17 @@ def test_a_forest_that_differs_in_postgresql_is_described(stored: Stores) -> Non
         first_two = models.Tree.forest == TREES, models.Tree.number < 2
         tree, other = session.scalars(select(models.Tree).where(*first_two))
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
-    assert described(verify(stored)) == [
-        f"{TREES}: the trees in PostgreSQL differ from those that 'multiple' builds; to store"
-        " the latter, drop the forest and ingest it again"
-    ]
+    swapped = (
+        f"{TREES}: the trees in PostgreSQL differ from those that 'multiple' builds; to store the "
+        "latter, drop the forest and ingest it again"
+    )
+    assert described(verify(stored)) == [swapped]
     assert described(verify(stored, checksums=True)) == [
         (
             f"{GREEDY}: the checksum recorded in PostgreSQL differs from that of the newly built "
             "artifact"
         ),
-        f"{TREES}: the trees in PostgreSQL differ from those that 'multiple' builds; to store"
-        " the latter, drop the forest and ingest it again",
+        swapped,
     ]
 
 

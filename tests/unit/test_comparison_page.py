@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -181,7 +182,7 @@ def test_the_comparison_page_states_the_pairing_rule_and_suggests_another_rule()
         side("b", along(12, 2, SIZES, segments=1, message_units=4)
              + along(13, 2, SIZES, segments=4, message_units=16)),
     ])  # fmt: skip
-    page = presentation.render_file(comparison, {})
+    page = unescape(presentation.render_file(comparison, {}))
     assert presentation.describe_pairing(comparison).capitalize() in page
     assert "8 of 12 rows have no partner; if runs are paired by segments, 0 have none." in page
 

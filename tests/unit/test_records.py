@@ -169,9 +169,9 @@ def test_numbers_on_the_record_pages_follow_from_records_and_topologies() -> Non
     assert f"the {3 * s8.nodes // 6:,} cycles" in text["hamiltonian-decomposition"]
     halves = [shipped_record("bisection-width", f"S{n}").value for n in (4, 6, 5)]
     assert "{} on S_4 and {} on S_6. On S_5".format(*halves) in text["bisection-width"]
-    assert f"found {halves[2]}." in text["bisection-width"]
+    assert f"found halves with {halves[2]} links between them." in text["bisection-width"]
     second = find_problem("bisection-width")(topology("S6"), {}).bound().value
-    assert f"the second eigenvalue alone gives {second}." in text["bisection-width"]
+    assert f"the bound by the second eigenvalue is only {second}." in text["bisection-width"]
 
 
 def test_every_problem_has_a_record_that_comes_with_starcast() -> None:

@@ -97,11 +97,12 @@ class Networks(Artifacts):
             $ starcast topology show S6
             $ starcast topology show S5 --stored --verify
         """
-        from starcast.stores.database.networks import check_network
         from starcast.topologies.base import describe_topology
 
         if stored or verify:
             if not isinstance(topology, str) or is_network_file(topology):
+                from starcast.stores.database.networks import check_network
+
                 topology = read_topology(topology).spec
                 with self._session() as session:
                     check_network(session, topology)
