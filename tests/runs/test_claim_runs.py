@@ -54,7 +54,9 @@ def test_verdicts_on_claims_of_a_user_defined_pack_are_stored_and_compared(
     check_and_store(engine, ["MYPAPER.children"], ["S3", "S4"])
     with open_session(engine) as session:
         assert storage.load_verdicts(session, 1)[1].counterexample == before[1].counterexample
-        assert storage.newest_verdicts(session)["MYPAPER.children"][1].verdict != "fails"
+        newest = storage.newest_verdicts(session)["MYPAPER.children"][1]
+        assert newest is not None
+        assert newest.verdict != "fails"
         changes = report.list_changes(session, None, None)
     assert [(row["id"], row["before"]) for row in changes] == [("MYPAPER.children", "fails")]
 

@@ -218,6 +218,7 @@ def test_the_view_claim_summary_has_the_newest_verdict_of_each_claim(engine: Eng
         row = found[claim]
         assert (row["claim_run"], row["level"], row["version"]) == (run.id, run.level, run.version)
         assert row["finished_at"] == run.finished_at
+        assert verdict is not None
         assert (row["verdict"], row["detail"]) == (verdict.verdict, verdict.detail)
         assert (row["sizes"], row["subject"]) == (list(verdict.sizes), verdict.of)
         assert isinstance(row["seconds"], float)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,7 +83,7 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
 @pytest.mark.usefixtures("clean_graph")
 @pytest.mark.parametrize("values", [{}, {"capacities": [1, 20, 4, 1], "latencies": [0, 7, 123, 0]}])
 def test_networks_can_be_loaded_by_an_offline_import(
-    stack_settings: Settings, values: dict[str, list[int]]
+    stack_settings: Settings, values: dict[str, Any]
 ) -> None:
     """Labels and titles differ in length, and some titles need quotes in CSV."""
     links = [("Köln", 'say "A, B"'), ('say "A, B"', "c"), ("c", "Köln"), ("c", "100")]

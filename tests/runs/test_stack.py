@@ -505,7 +505,7 @@ def test_logs_command_prints_the_last_lines_of_the_chosen_logs(stack_settings: S
 @pytest.mark.slow
 def test_logs_command_with_follow_continues_after_a_restart(own: Settings) -> None:
     """Ctrl-C ends the command with exit code 0."""
-    command = [*STARCAST, "--home", own.home, "logs", "postgres", "--follow", "--lines", "0"]
+    command = [*STARCAST, "--home", str(own.home), "logs", "postgres", "--follow", "--lines", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as following:

@@ -185,6 +185,7 @@ def test_invalid_values_that_only_python_can_pass_are_refused(filled: Lab) -> No
     """Invalid values that the command line can pass too are tested in tests/cli."""
     anything: Any = 5
     sizes: Any = [1, 2]
+    steps: Any = "steps"
     cases: tuple[tuple[str, Callable[[], object]], ...] = (
         ("each item of `trees` must be", lambda: filled.ingest("S4", trees=[anything])),
         ("each item of `schedules` must be", lambda: filled.ingest("S4", schedules=[anything])),
@@ -200,7 +201,7 @@ def test_invalid_values_that_only_python_can_pass_are_refused(filled: Lab) -> No
         ("axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
         ("no values", lambda: filled.compare("ours", conditions={"topology": []})),
         ("always differ", lambda: filled.compare("ours", "theirs", across="segments")),
-        ("cannot be paired", lambda: filled.compare("ours", "theirs", by="steps")),
+        ("cannot be paired", lambda: filled.compare("ours", "theirs", by=steps)),
         ("no run 77", lambda: filled.run_steps(77)),
     )
     for words, use in cases:

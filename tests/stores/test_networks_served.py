@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_queries_accept_the_name_of_a_network(
 ) -> None:
     lab.ingest(spec)
     forget()
-    values = {"source": "10", "target": "Bonn"}
+    values: dict[str, Any] = {"source": "10", "target": "Bonn"}
     found = lab.query(PATHS, topology="cities", **values)
     assert found.parameters["topology"] == spec
     assert found.rows == lab.query(PATHS, topology=spec, **values).rows

@@ -15,7 +15,7 @@ from starcast.stores.database import backup, migrations, models
 from starcast.stores.database.networks import load_network, save_network
 from starcast.stores.database.sessions import open_session
 from starcast.support import resolvers
-from starcast.topologies import networks
+from starcast.topologies import colouring, networks
 from support.meeting import refused
 
 FOREST = "breadth-first"
@@ -186,7 +186,7 @@ def test_stored_port_numbers_are_used_even_if_the_colouring_changes(
     given = network(CITIES, name="cities")
     lab.add_network(given)
     forget()
-    colour = networks.colour_links
+    colour = colouring.colour_links
     monkeypatch.setattr(networks, "colour_links", lambda *links: [5 - c for c in colour(*links)])
     np.testing.assert_array_equal(topology(given.spec).table(), given.table())
     forget()
@@ -410,12 +410,17 @@ def test_unequal_links_are_stored_with_their_capacities_and_latencies(
     lab.ingest(given, trees=FOREST, schedules=SCHEDULE)
     forget()
     assert lab.verify(checksums=True).rows == []
-    lower, higher, ports = topology(given.spec).port_links().T
+    stored = topology(given.spec)
+    assert isinstance(stored, Network)
+    lower, higher, ports = stored.port_links().T
+    capacities, latencies = stored.capacities, stored.latencies
+    assert capacities is not None
+    assert latencies is not None
     assert lab.ask(
         "MATCH (a)-[l:LINK]->(b) WHERE l.capacity IS NOT NULL"
         " RETURN a.rank AS a, b.rank AS b, l.capacity AS c, l.latency AS l ORDER BY a, b"
     ).rows == [
-        {"a": a, "b": b, "c": given.capacities[p - 1, a], "l": given.latencies[p - 1, a]}
+        {"a": a, "b": b, "c": capacities[p - 1, a], "l": latencies[p - 1, a]}
         for a, b, p in zip(lower.tolist(), higher.tolist(), ports.tolist(), strict=True)
     ]
     keys = "MATCH ()-[l:LINK {topology: 'S3'}]->() UNWIND keys(l) AS k RETURN DISTINCT k"

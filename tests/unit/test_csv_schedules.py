@@ -132,7 +132,7 @@ def test_a_unit_that_no_row_of_a_schedule_sends_is_counted() -> None:
     ],
 )
 def test_units_that_the_last_node_keeps_are_counted_although_they_have_no_rows(
-    tmp_path: Path, spec: str, collective: Any, options: dict[str, int]
+    tmp_path: Path, spec: str, collective: Any, options: dict[str, Any]
 ) -> None:
     built = schedule(spec, collective, "greedy", **options).expand()
     read = read_csv(tmp_path, written(built), spec, collective, "all", options.get("root", 0))

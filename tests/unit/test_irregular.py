@@ -33,6 +33,7 @@ from starcast.judges.simulator import Fault
 from starcast.queries.parameters import Parameter, Type, bind
 from starcast.records import checkers
 from starcast.support.errors import RejectedError
+from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import Topology, normalize_id, ports_towards
 from starcast.topologies.cayley import CayleyGraph, Residues
 from starcast.trees import Forest
@@ -181,7 +182,7 @@ def test_a_parent_port_without_a_link_is_rejected() -> None:
     rows = forest("Line301", "breadth-first").parent_port.copy()
     rows[0, 300] = 2 if topology("Line301").has_link(1)[300] else 1
     with pytest.raises(RejectedError, match="node x300 has no link at its parent port"):
-        Forest("Line301", rows).verify()
+        Forest(topology("Line301"), rows).verify()
 
 
 @pytest.mark.whole
@@ -189,7 +190,7 @@ def test_a_parent_port_without_a_link_is_rejected() -> None:
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("execution", ["synchronous", "asynchronous"])
 def test_broadcasts_on_irregular_topologies_are_complete_in_both_execution_models(
-    spec: str, ports: str, execution: str
+    spec: str, ports: str, execution: ExecutionModel
 ) -> None:
     built = schedule(spec, "broadcast", "forest", ports=ports, base="breadth-first", segments=2)
     result = simulate(built)
@@ -221,6 +222,7 @@ def test_schedules_on_irregular_topologies_respect_the_lower_bound(
         assert result.complete
         assert not built.symmetric
         bound = lower_bound(t, collective, ports, Fraction(60), machine, root=root)
+        assert bound.steps is not None
         assert result.steps >= bound.steps
         assert timing(built, Fraction(60, built.message_units), 1, 1).time >= bound.time
 

@@ -102,7 +102,7 @@ def test_cost_tables_of_irregular_topologies_list_only_bounds_and_general_algori
     spec: str, ports: str, collective: str
 ) -> None:
     machine = Machine(Fraction(100), Fraction(1))
-    table = build_table(CostProblem(spec, collective, ports, Fraction(60), machine))
+    table = build_table(CostProblem(topology(spec), collective, ports, Fraction(60), machine))
     general = {"greedy", "greedy-matching", "ring"}
     assert any(row.name.startswith("lower bound") for row in table)
     assert all(row.name.startswith("lower bound") or row.name in general for row in table)

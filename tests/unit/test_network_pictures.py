@@ -213,7 +213,7 @@ def test_curved_links_stay_inside_the_drawing(spec: str, layout: str | None) -> 
     frame = Frame(topology(spec), layout, 1)
     panel = frame.panel(frame.coloured_links())
     bent = [stroke.curves[0] for stroke in panel.strokes if len(stroke.curves[0]) == 3]
-    places = np.concatenate([points(curve) for curve in bent])
+    places = np.concatenate([points(list(curve)) for curve in bent])
     assert min(places.real.min(), places.imag.min()) > -1
     assert places.real.max() < panel.width + 1
     assert places.imag.max() < panel.height + 1

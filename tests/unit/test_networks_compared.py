@@ -72,6 +72,7 @@ def test_with_equal_bandwidth_per_node_only_transmission_times_scale_with_the_de
         assert run.point.t_c * 4 == 11
         if run.point.execution == "synchronous":
             other = plain[run.point.structure]
+            assert run.steps is not None
             start_ups = 100 * run.steps
             assert run.time - start_ups == (other.time - start_ups) * run.point.t_c
 

@@ -55,7 +55,7 @@ def test_make_explains_that_a_non_ascii_path_needs_a_utf_8_locale(tmp_path: Path
 
     def make(where: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         environment = {"PATH": os.environ["PATH"], **variables}
-        command = ["make", "--no-print-directory", "-C", where, "help"]
+        command = ["make", "--no-print-directory", "-C", str(where), "help"]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     refused = make(folder, LC_ALL="C")

@@ -26,6 +26,7 @@ from starcast.experiments.execution import bound_cost, execute, price_run
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import Point, find_root
 from starcast.support.runs import Run
+from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import Topology, base
 from support.examples import max_examples
 from support.experiments import make_point
@@ -182,7 +183,7 @@ def test_the_roots_of_an_experiment_grid_are_the_same_in_json_in_toml_and_in_the
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("execution", ["synchronous", "asynchronous"])
 def test_simulated_times_and_lower_bounds_of_a_run_use_the_given_root(
-    collective: str, ports: str, execution: str
+    collective: str, ports: str, execution: ExecutionModel
 ) -> None:
     mesh = topology("Mesh4x5")
     graph = graph_of(mesh)

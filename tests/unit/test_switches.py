@@ -1,8 +1,10 @@
 """Networks with switches, which forward messages but own none: verdicts, times and bounds."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -27,6 +29,7 @@ from starcast.support.vocabulary import (
     Collective,
     ExecutionModel,
     Ports,
+    ScheduleFormat,
     TopologyFormat,
 )
 from starcast.topologies.base import describe_topology
@@ -233,6 +236,8 @@ def test_schedules_on_networks_with_switches_respect_the_lower_bounds(
             time = timing(built, 64, 100, 1, execution).time
             assert time >= lower_bound(spec, collective, ports, size, machine, root=root).time
         bound = lower_bound(spec, collective, ports, size, machine, built.message_units, root=root)
+        assert bound.steps is not None
+        assert bound.transmissions is not None
         assert built.packets or built.steps >= bound.steps
         assert len(built) >= bound.transmissions
 
@@ -281,7 +286,7 @@ def test_the_row_limit_of_a_cost_table_does_not_count_switches_as_receivers() ->
         lambda network: forest_from_id(f"{network.spec}:breadth-first:s1"),
     ],
 )  # fmt: skip
-def test_a_switch_cannot_be_a_root(try_it) -> None:  # noqa: ANN001
+def test_a_switch_cannot_be_a_root(try_it: Callable[[Network], object]) -> None:
     with refused("'s1' of switched-", "is a switch, which only forwards and cannot be a root"):
         try_it(switched())
 
@@ -350,8 +355,9 @@ def test_a_plug_in_family_identifies_switches_by_the_first_letter_of_their_label
             return [("s", f"h{number}") for number in range(n)]
 
         assert (topology("Rack3").nodes, topology("Rack3").endpoints) == (4, 3)
+        wrong: Any = {"switches": 1}
         with refused("the option 'switches' of the family 'broken' is not a string"):
-            family("broken", pattern=r"Broken(\d+)", source="test", switches=1)(rack)
+            family("broken", pattern=r"Broken(\d+)", source="test", **wrong)(rack)
 
 
 @pytest.mark.parametrize("spec", ["FT3", "FT62", "DF2,0", "DF2,200"])
@@ -362,6 +368,7 @@ def test_fat_tree_and_dragonfly_sizes_out_of_range_are_refused(spec: str) -> Non
 
 def test_the_node_attribute_switch_must_be_a_truth_value() -> None:
     graph = nx.Graph([("a", "hub"), ("b", "hub")])
+    value: object
     for value in (True, 1, 1.0, "Yes", " TRUE"):
         graph.add_node("hub", switch=value)
         assert starcast.network(graph).endpoints == 2
@@ -388,7 +395,8 @@ def test_the_export_of_a_schedule_with_switches_is_complete_or_refused(
     tmp_path: Path, collective: Collective
 ) -> None:
     built = schedule(switched(), collective, TREE)
-    for to, name in (("goal", "plan.goal"), ("csv", "plan.csv")):
+    formats: list[tuple[ScheduleFormat, str]] = [("goal", "plan.goal"), ("csv", "plan.csv")]
+    for to, name in formats:
         export(built, tmp_path / name, to)
         again = read_schedule(tmp_path / name, switched(), collective)
         assert (again.units, simulate(again).complete) == (built.units, True)

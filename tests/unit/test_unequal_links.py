@@ -25,7 +25,7 @@ from support.examples import max_examples
 from support.same_times import assert_same_times
 from support.simulator_cases import assert_same_verdict, changed, mutated, no_rows, plan_of
 
-MACHINES = [
+MACHINES: list[tuple[Any, Any, Any]] = [
     (64, 100, 1),
     (1, 0, 1),
     (Fraction(23, 7), Fraction(5, 3), Fraction(1, 9)),
@@ -41,14 +41,15 @@ def line(**values: Any) -> Network:
 
 def sends(network: Network, *rows: tuple[int, str, str, int], **values: Any) -> Schedule:
     """Return a broadcast with the given rows (step, sender, receiver, unit)."""
-    columns = {name: [] for name in COLUMNS}
+    columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
     for step, start, other, unit in rows:
         sender, receiver = network.node(start), network.node(other)
         port = network.ports_between(sender, receiver)[0]
         for name, value in zip(COLUMNS, (step, sender, port, receiver, 0, unit), strict=True):
             columns[name].append(value)
     empty = no_rows(network, "broadcast", values.pop("ports", "all"), values.pop("each", 1))
-    return replace(empty, **{name: np.array(column) for name, column in columns.items()}, **values)
+    arrays: dict[str, Any] = {name: np.array(column) for name, column in columns.items()}
+    return replace(empty, **arrays, **values)
 
 
 @st.composite
@@ -58,7 +59,7 @@ def networks(draw: st.DrawFn) -> Network:
     links = {(draw(st.integers(0, node - 1)), node) for node in range(1, nodes)}
     pairs = [(u, v) for v in range(nodes) for u in range(v)]
     links |= set(draw(st.lists(st.sampled_from(pairs), max_size=4)))
-    each = {"min_size": len(links), "max_size": len(links)}
+    each: dict[str, Any] = {"min_size": len(links), "max_size": len(links)}
     return starcast.network(
         sorted(links),
         name="lot",
@@ -97,7 +98,8 @@ def floods(
         for receiver, unit in got:
             holds[receiver].add(unit)
     columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T
-    return replace(empty, **dict(zip(COLUMNS, columns, strict=True)))
+    arrays: dict[str, Any] = dict(zip(COLUMNS, columns, strict=True))
+    return replace(empty, **arrays)
 
 
 def links_of(network: Network) -> list[tuple[int, int]]:
@@ -133,7 +135,7 @@ def test_times_over_unequal_links_equal_those_of_an_event_simulation(
     flood = data.draw(floods(collective))
     machine = data.draw(st.sampled_from(MACHINES))
     found = assert_same_times(flood, execution, machine)
-    unit, t_s, t_c = map(Fraction, machine)
+    unit, t_s, t_c = (Fraction(value) for value in machine)
     simulation, critical = execute_in_model(flood, unit, Machine(t_s, t_c), execution)
     assert price_simulation(simulation, unit, Machine(t_s, t_c), critical).time == found.time
 
@@ -212,6 +214,7 @@ def test_no_complete_schedule_over_unequal_links_is_faster_than_the_lower_bounds
         Machine(Fraction(9), Fraction(1)),
         messages=None if judged.packets else messages,
     )
+    assert bound.steps is not None
     assert run.steps >= bound.steps
     assert timing(judged, 64, 9, 1, execution).time >= bound.time
 
@@ -252,11 +255,13 @@ def test_drawings_and_the_explorer_show_capacities_and_latencies() -> None:
         *re.findall(r'stroke-width="[\d.]+"', picture)
     }
     packed = pack_topology(network)
+    capacities = network.capacities
+    assert capacities is not None
     pairs = zip(packed["link_capacities"], packed["link_latencies"], strict=True)
     ports = {1: 0, 4: 0, 16: 0} | {
         capacity: port
         for (lower, _, port) in network.port_links().tolist()
-        for capacity in [int(network.capacities[port - 1, lower])]
+        for capacity in [int(capacities[port - 1, lower])]
     }
     by_port = {1: (0, "a"), 16: (9, "a"), 4: (7, "b")}
     expected = sorted(by_port, key=lambda capacity: (by_port[capacity][1], ports[capacity]))

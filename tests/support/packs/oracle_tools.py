@@ -96,7 +96,7 @@ def sizes(spec: str) -> tuple[int, int | None]:
 def labels(spec: str) -> list[Label]:
     """Return the labels of all nodes in rank order."""
     if spec in irregular.ALL:
-        return topology(spec).labels().tolist()
+        return list(map(str, topology(spec).labels()))
     n, k = sizes(spec)
     if spec.startswith("Q"):
         return hypercube.nodes(n)

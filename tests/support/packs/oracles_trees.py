@@ -68,7 +68,7 @@ def fan_out(forest: str) -> Iterator[Values]:
         for node, found in children(forest, tree).items():
             having.setdefault(len(found), []).append(node)
         for many, nodes in sorted(having.items()):
-            yield tree, many, len(nodes), min(nodes, key=ranks(spec_of(forest)).get)
+            yield tree, many, len(nodes), min(nodes, key=ranks(spec_of(forest)).__getitem__)
 
 
 @oracle("trees/heights", "tree nodes height deepest_nodes lowest_node", forest_cases())
@@ -78,7 +78,7 @@ def heights(forest: str) -> Iterator[Values]:
         found = levels(forest, tree)
         height = max(found.values())
         last = [node for node, level in found.items() if level == height]
-        yield tree, len(found), height, len(last), min(last, key=ranks(spec_of(forest)).get)
+        yield tree, len(found), height, len(last), min(last, key=ranks(spec_of(forest)).__getitem__)
 
 
 @oracle("trees/root-subtrees", "tree port child subtree_nodes", forest_cases(), order="tree port")

@@ -60,7 +60,7 @@ class Irregular(Topology):
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> NDArray[np.int32]:
         """Return the neighbours across a port; a node without a link is its own neighbour."""
-        row = self._table[self._check_port(port) - 1]
+        row: NDArray[np.int32] = self._table[self._check_port(port) - 1]
         return row.copy() if ranks is None else row[self._check_ranks(ranks)]
 
     def distances(self, root: int | str = 0) -> NDArray[np.uint8] | NDArray[np.int32]:

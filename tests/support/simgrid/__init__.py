@@ -122,7 +122,7 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
         np.full(shape, usual) if given is None else given
         for usual, given in ((1, topology.capacities), (0, topology.latencies))
     )
-    capacities, latencies = capacities.tolist(), latencies.tolist()
+    capacity_of, latency_of = capacities.tolist(), latencies.tolist()
     columns = ["step", "sender", "receiver", "unit"]
     held = {}
     if executed.postcondition.reduces:
@@ -135,7 +135,7 @@ def _describe(problem: SimGridProblem) -> dict[str, Any]:
     return {
         "nodes": topology.nodes,
         "links": [
-            (node, other, capacities[row][node], int(latencies[row][node] / ticks.tick))
+            (node, other, capacity_of[row][node], int(latency_of[row][node] / ticks.tick))
             for node, others in enumerate(neighbours)
             for row, other in enumerate(others)
             if other != node
