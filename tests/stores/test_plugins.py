@@ -264,7 +264,8 @@ def test_a_new_schedule_on_a_forest_that_a_changed_plug_in_builds_differently_is
             ingest(stores, plan("S4", ["changing-tree"]))
     with pytest.raises(RejectedError, match="now builds another forest S4:changing-tree") as error:
         ingest(stores, plan("S4", schedules=["forest(base=changing-tree)"]))
-    assert error.value.hint.endswith("starcast forest drop S4:changing-tree:1234")
+    drop_command = "starcast forest drop S4:changing-tree:1234"
+    assert error.value.hint.endswith(f"{drop_command}; then ingest the forest again")
     assert ingest(stores, plan("S4", ["changing-tree"], ["greedy"])).created != []
 
 

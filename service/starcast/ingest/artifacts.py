@@ -114,9 +114,12 @@ class Artifact:
         return f"starcast {self.kind} drop {shlex.quote(self.id)}{option}"
 
     @property
-    def repair_hint(self) -> str:
-        """A hint for a stored artifact that a changed plug-in builds differently or not at all."""
-        return f"load the version of the plug-in that has built it, or drop it: {self.drop_command}"
+    def renewal(self) -> str:
+        """The command after which the graph can contain what a changed plug-in builds."""
+        # A rebuild keeps the trees of a forest, because PostgreSQL stores them.
+        if self.kind == "forest":
+            return f"{self.drop_command}; then ingest the forest again"
+        return f"starcast graph rebuild {shlex.quote(self.id)}"
 
     def structure(self) -> Structure:
         """Build the topology, forest or schedule without verifying it.
@@ -151,6 +154,11 @@ class Artifact:
         """
         with _building_again(self):
             return self.build()
+
+    def matches_record(self, session: Session, graph: GraphArtifact) -> bool:
+        """Return whether a newly built artifact has the checksum that PostgreSQL records."""
+        row = session.get_one(models.Materialization, (self.kind, self.id))
+        return bool(row.expected_checksum == self.content_of(graph).checksum)
 
     def _check_size(self, graph: GraphArtifact, nodes: int, relationships: int) -> None:
         """Check that the built artifact has the planned numbers of nodes and relationships.
@@ -300,7 +308,10 @@ def _building_again(artifact: Artifact) -> Iterator[None]:
     except RejectedError as error:
         raise RejectedError(
             f"the stored {artifact.kind} {artifact.id} is no longer valid: {error.message}",
-            hint=artifact.repair_hint if artifact.plugins else error.hint,
+            hint="load the version of the plug-in that has built it, or drop it: "
+            f"{artifact.drop_command}"
+            if artifact.plugins
+            else error.hint,
         ) from error
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from starcast.catalogue.plugins import find_changed
+from starcast.collectives import Schedule
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
 from starcast.ingest.both_stores import (
     LoadState,
@@ -118,7 +119,6 @@ def ingest(
         recovered = [artifact.id for artifact in recover(locked, listener)]
         with locked.session() as session:
             stored = recorded_artifacts(session)
-        with locked.session() as session:
             check_network(session, plan.artifacts[0].id)
         _refuse_other_trees(locked, plan)
         missing = [artifact for artifact in plan.artifacts if artifact not in stored]
@@ -143,17 +143,10 @@ def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[Arti
     outdated = {each: names for each in present if (names := find_changed(each.plugins))}
     for artifact, names in outdated.items():
         plugins = " and ".join(f"'{name}'" for name in names)
-        quoted = shlex.quote(artifact.id)
-        # A rebuild keeps the trees of a forest, because PostgreSQL stores them.
-        repair = (
-            f"to store the trees that it builds now, run: {artifact.drop_command}; then ingest the "
-            "forest again"
-            if artifact.kind == "forest"
-            else f"to build it again, run: starcast graph rebuild {quoted}"
-        )
         reporter.say(
             f"{artifact.id} was built by another version of the plug-in of {plugins}; to compare "
-            f"it, run: starcast graph verify {quoted}; {repair}"
+            f"it, run: starcast graph verify {shlex.quote(artifact.id)}; to build it again, run: "
+            f"{artifact.renewal}"
         )
     return list(outdated)
 
@@ -175,27 +168,23 @@ def _refuse_changed(
     for artifact in outdated:
         if not any(_is_used(artifact, each) for each in missing):
             continue
-        checksum = artifact.content_of(artifact.build_again().graph).checksum
+        graph = artifact.build_again().graph
         with stores.session() as session:
-            row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
-            is_equal = row.expected_checksum == checksum
+            is_equal = artifact.matches_record(session, graph)
         if not is_equal:
-            # A rebuild keeps the trees of a forest, because PostgreSQL stores them.
-            rebuild = (
-                "load the version of the plug-in that has built it, or build it again: starcast "
-                f"graph rebuild {shlex.quote(artifact.id)}"
-            )
             raise RejectedError(
                 f"the plug-in now builds another {artifact.kind} {artifact.id} than the stored one",
-                hint=artifact.repair_hint if artifact.kind == "forest" else rebuild,
+                hint="load the version of the plug-in that has built it, or build it again: "
+                f"{artifact.renewal}",
             )
 
 
 def _is_used(artifact: Artifact, new: Artifact) -> bool:
     """Return whether a new forest or schedule depends on a stored topology or forest."""
-    if artifact.kind == "forest" and new.kind == "schedule":
-        return getattr(getattr(new.structure(), "forest", None), "id", None) == artifact.id
-    return artifact.kind == "topology"
+    if artifact.kind != "forest" or new.kind != "schedule":
+        return artifact.kind == "topology"
+    built = new.structure()
+    return isinstance(built, Schedule) and built.forest_id == artifact.id
 
 
 def _refuse_other_trees(stores: Stores, plan: Plan) -> None:

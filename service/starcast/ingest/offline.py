@@ -193,8 +193,7 @@ def _import(
         for artifact in old:
             built = artifact.build_again()
             with stores.session() as session:
-                row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
-                if row.expected_checksum != artifact.content_of(built.graph).checksum:
+                if not artifact.matches_record(session, built.graph):
                     changed[artifact] = built
             rebuilt.append(built.artifact)
             sample.add(built.graph)
