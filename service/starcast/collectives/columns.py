@@ -30,6 +30,7 @@ from starcast.collectives.model import (
     check_request,
     checked_column,
     checked_units,
+    count_separate_messages,
 )
 from starcast.collectives.rows import DTYPES, Columns
 from starcast.support.arrays import Integers
@@ -267,19 +268,17 @@ def _least_units(
     Without rows, each message still has one unit, so that an empty schedule does not count as
     complete.
     """
-    nodes = topology.endpoints
-    has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
-    parts = (nodes if has_sources else 1) * (nodes if collective in ADDRESSED else 1)
+    messages = count_separate_messages(topology, collective, symmetric)
     count = int(rows.unit.max(initial=0)) + 1
-    least = ceil_div(count, parts)
+    least = ceil_div(count, messages)
     if collective in ADDRESSED and not symmetric:
-        # The values of ``unit // M`` for the units that a node would send to itself, where M is the
-        # number of units per destination or, in an alltoall, per source and destination.
-        own = np.arange(0, parts, nodes + 1) if has_sources else np.array([root])
-        without_last = ceil_div(count, parts - 1)
-        if own[-1] == parts - 1 and not np.isin(rows.unit // without_last, own).any():
+        # The numbers of the messages from a node to itself: unit // M, if a message has M units.
+        is_alltoall = collective in MULTI_SOURCE
+        own = np.arange(0, messages, topology.endpoints + 1) if is_alltoall else np.array([root])
+        without_last = ceil_div(count, messages - 1)
+        if own[-1] == messages - 1 and not np.isin(rows.unit // without_last, own).any():
             least = without_last
-    return least * parts
+    return least * messages
 
 
 def _has_packets(rows: Columns) -> bool:

@@ -204,11 +204,8 @@ class Schedule(Displayable):
         """
         if self.collective == "allreduce":
             return self.units * (self.topology.endpoints if self.symmetric else 1)
-        sources = 1
-        if self.collective in MULTI_SOURCE and not self.symmetric:
-            sources = self.topology.endpoints
-        destinations = self.topology.endpoints if self.collective in ADDRESSED else 1
-        return self.units // (sources * destinations)
+        messages = count_separate_messages(self.topology, self.collective, self.symmetric)
+        return self.units // messages
 
     @property
     def columns(self) -> Columns:
@@ -365,6 +362,18 @@ class Draft(NamedTuple):
         root = self.forest.root if self.forest else self.root
         parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}
         return build_schedule(**parameters, **more)
+
+
+def count_separate_messages(topology: Topology, collective: str, symmetric: bool) -> int:
+    """Return the number of messages that have units of their own.
+
+    These are the messages of all sources; in a scatter, gather or alltoall, there is a message for
+    each pair of a source and a destination, including the messages from a node to itself. An
+    allreduce counts as one message. A symmetric schedule has only the messages of one source.
+    """
+    has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
+    sources = topology.endpoints if has_sources else 1
+    return sources * (topology.endpoints if collective in ADDRESSED else 1)
 
 
 def schedule_id(
