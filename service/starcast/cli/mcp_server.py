@@ -21,7 +21,7 @@ from pydantic import Field
 
 from starcast.cli import operations
 from starcast.lab import Lab
-from starcast.stores.failures import translate
+from starcast.stores.failures import LOG_LINES, translate
 from starcast.support import log
 from starcast.support.errors import InputError, StarcastError, UnavailableError, check_parameters
 from starcast.support.installation import data_folder
@@ -135,7 +135,7 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
         try:
             return run({name: value for name, value in given.items() if value is not None})
         except Exception as error:
-            failure = translate(error, report="the lines of the log that 'starcast config' names")
+            failure = translate(error, report=LOG_LINES)
             if type(failure) is StarcastError:
                 log.error_event("tool failed", error, tool=operation.__name__)
             raise _as_tool_error(failure) from error

@@ -33,6 +33,8 @@ _DAMAGED = (
 #: Server of each driver, keyed by the driver's package. An exception is recognized by the package
 #: that defines its class, because importing a driver is slow.
 _SERVERS = {"neo4j": "Neo4j", "psycopg": "PostgreSQL", "sqlalchemy": "PostgreSQL"}
+#: What a user of a server, which has no terminal, includes in a bug report; see `translate`.
+LOG_LINES = "the lines of the log that 'starcast config' names"
 _DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 prints the details"
 
 

@@ -138,7 +138,9 @@ class Network(Topology):
         titles = [_UNPRINTABLE.sub("\ufffd", title) for title in titles]
         if labels is None:
             check_titles(titles)
-        labels = as_labels(titles) if labels is None else _check_labels(labels, titles)
+            labels = as_labels(titles)
+        else:
+            labels = _check_labels(labels, titles)
         if not switches <= {*range(len(labels))}:
             raise InputError(
                 f"a switch of the network '{name}' is a node that does not exist",

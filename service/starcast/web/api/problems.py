@@ -5,7 +5,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from starcast.stores.failures import translate
+from starcast.stores.failures import LOG_LINES, translate
 from starcast.support.errors import (
     BusyError,
     InputError,
@@ -82,7 +82,7 @@ def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDet
     if isinstance(error, RequestValidationError):
         known: StarcastError = _invalid_parameter(error)
     else:
-        known = translate(error, report="the lines of the log that 'starcast config' names")
+        known = translate(error, report=LOG_LINES)
     # An error whose class is not in `KINDS` has the status of its nearest base class in `KINDS`.
     status, kind, title = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return ProblemDetails(
