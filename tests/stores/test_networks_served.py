@@ -108,6 +108,31 @@ def test_the_explorer_form_accepts_the_name_of_a_network(
     assert "2 stored networks are named" in client.get("/explore?spec=cities").text
 
 
+def test_paths_of_the_web_server_accept_the_name_of_a_network(
+    client: TestClient, lab: Lab, spec: str
+) -> None:
+    paths = [
+        f"/{kind}/{{0}}{rest}"
+        for kind, rest in (
+            ("topologies", ""),
+            ("topologies", "/labels"),
+            ("topologies", "/forests"),
+            ("forests", ":breadth-first:10"),
+            ("schedules", ":broadcast:forest(base=breadth-first)"),
+        )
+    ]
+    for path in paths:
+        assert get(client, path.format("cities")) == get(client, path.format(spec))
+    page = client.get("/explore/cities?forest=breadth-first:10", follow_redirects=False)
+    assert page.headers["location"] == f"{spec}?forest=breadth-first:10"
+    lab.add_network(network(LINKS[:4], name="cities"))
+    for path in paths:
+        answer = client.get(API + path.format("cities"))
+        assert answer.status_code == 422
+        assert "2 stored networks are named 'cities'" in answer.json()["detail"]
+    assert "2 stored networks are named" in client.get("/explore/cities").text
+
+
 def test_queries_accept_the_name_of_a_network(
     client: TestClient, lab: Lab, spec: str, forget: Callable[[], None]
 ) -> None:

@@ -320,11 +320,14 @@ def _read_columns(result: Any) -> Mapping[str, Any]:
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
     """Return all algorithms, or the algorithms of one collective.
 
+    Raises:
+        InputError: the collective is unknown.
+
     Example:
         >>> [algorithm.name for algorithm in algorithms("alltoall")]
         ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint', 'greedy']
     """
-    chosen = [name for name in REGISTRIES if collective in (None, name)]
+    chosen = [*REGISTRIES] if collective is None else [check_collective(collective)]
     return tuple(algorithm for name in chosen for algorithm in REGISTRIES[name].values())
 
 

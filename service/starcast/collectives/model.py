@@ -414,8 +414,8 @@ def check_combine(collective: str, combine: object) -> None:
     )
 
 
-def check_collective(name: str) -> None:
-    """Check the name of a collective.
+def check_collective(name: str) -> str:
+    """Return the name of a collective after checking it.
 
     Raises:
         InputError: the name is unknown.
@@ -424,6 +424,7 @@ def check_collective(name: str) -> None:
         raise InputError(
             f"unknown collective '{name}'", hint=f"the collectives are {', '.join(COLLECTIVES)}"
         )
+    return name
 
 
 def check_request(

@@ -316,10 +316,7 @@ class Schedules(Connection):
             $ starcast schedule algorithms S5 --collective alltoall
         """
         from starcast.collectives.algorithm import algorithms, algorithms_on
-        from starcast.collectives.model import check_collective
 
-        if collective is not None:
-            check_collective(collective)
         if topology is None:
             selected = algorithms(collective)
         else:

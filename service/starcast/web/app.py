@@ -28,7 +28,6 @@ from starcast.claims.catalogue import papers
 from starcast.comparison import presentation
 from starcast.comparison.sides import ALLOWED_ACROSS
 from starcast.drawing.explorer import EXPLORER
-from starcast.lab.signature import read_spec
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
 from starcast.stores.database.repository import list_newest
@@ -170,21 +169,23 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
 @router.get("/explore")
 def redirect_to_explorer(service: ServiceParameter, spec: str = "") -> Response:
     """Redirect to the explorer of the topology that was entered in a form, by default S4."""
-    # `read_spec` finds stored networks by name only while a lab is open.
-    with service.lab():
-        return RedirectResponse(explorer_url(read_spec(spec.strip() or "S4"), {}))
+    return RedirectResponse(explorer_url(service.read_id(spec.strip() or "S4"), {}))
 
 
 @router.get("/explore/{spec}")
 def show_explorer(request: Request, spec: str, service: ServiceParameter) -> Response:
     """Show the explorer, whose script reads the forest and schedule from the URL."""
     try:
-        service.compute(computations.check_spec, spec)
+        found = service.read_id(spec)
+        service.compute(computations.check_spec, found)
     except InputError as error:
         # For an unknown spec, the API has status 422 (invalid input), but a page has 404 (not
         # found).
         missing = NotFoundError(error.message, hint=error.hint)
         return render_problem(request, describe_problem(missing, request.url.path, service.flags))
+    if found != spec:
+        url = explorer_url(found, dict(request.query_params))
+        return RedirectResponse(url.removeprefix("explore/"))  # relative to this page
     return FileResponse(EXPLORER, media_type="text/html")
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import text
 from starcast.catalogue.plugins import ORIGINS
 from starcast.claims.report import StoredVerdicts
 from starcast.lab import Lab
+from starcast.lab.signature import may_be_name, read_id
 from starcast.queries import Library, load_library
 from starcast.stores.database.networks import load_network
 from starcast.stores.database.sessions import open_session
@@ -84,6 +85,19 @@ class Service:
                 slot.item = None
                 raise
 
+    def read_id(self, artifact_id: str) -> str:
+        """Replace the name of a stored network at the beginning of an id by the network's spec.
+
+        Raises:
+            InputError: several stored networks have the name.
+            BusyError: all labs are in use, or too many requests are waiting.
+        """
+        if not may_be_name(artifact_id.partition(":")[0]):
+            return artifact_id
+        # Stored networks are found by name only while a lab is open.
+        with self.lab():
+            return read_id(artifact_id)
+
     def find_network(self, artifact_id: str) -> Network | None:
         """Return the stored network to which an id belongs; None if its topology is not a network.
 
@@ -117,13 +131,15 @@ class Service:
 
         Args:
             function: the function; its first argument is a spec or an id.
-            artifact_id: the spec of a topology, or the id of a forest or schedule.
+            artifact_id: the spec of a topology, or the id of a forest or schedule. It may begin
+                with the name of a stored network instead of the network's spec.
             arguments: further arguments of the function.
             options: keyword arguments of the function.
 
         Raises:
-            StarcastError: an error of the function, of `find_network` or of `Workers.run`.
+            StarcastError: an error of the function, of `read_id`, `find_network` or `Workers.run`.
         """
+        artifact_id = self.read_id(artifact_id)
         network = self.find_network(artifact_id)
         return self.workers.run(
             computations.compute_on, network, partial(function, artifact_id, *arguments, **options)

@@ -307,6 +307,7 @@ def compute_forest(
         UnavailableError: PostgreSQL, which stores the forest or its network, is not running.
         StarcastError: another error of the function, `Service.compute` or `build_witness_forest`.
     """
+    forest_id = service.read_id(forest_id)
     construction = (*forest_id.split(":"), "")[1].partition("(")[0]
     if construction == evidence.CONSTRUCTION:
         service.find_network(forest_id)

@@ -31,7 +31,12 @@ FormatParameter = Annotated[
 #: Maximum number of items on a page of a listing. This number is also the default.
 MAX_ITEMS = 1_000
 SpecParameter = Annotated[
-    str, Path(max_length=50, description="spec of a topology, such as S5 or Q4", examples=["S4"])
+    str,
+    Path(
+        max_length=50,
+        description="spec of a topology, such as S5 or Q4, or name of a stored network",
+        examples=["S4"],
+    ),
 ]
 ForestParameter = Annotated[
     str, Path(max_length=500, description="id of a forest", examples=["S4:multiple:1234"])
