@@ -27,7 +27,7 @@ from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import Point, find_root
 from starcast.support.runs import Run
 from starcast.support.vocabulary import ExecutionModel
-from starcast.topologies import Topology, base
+from starcast.topologies import as_topology, Topology, base
 from support.examples import max_examples
 from support.experiments import make_point
 from support.irregular import SPECS, graph_of
@@ -293,7 +293,10 @@ def test_runs_with_different_roots_are_compared_only_on_request() -> None:
     assert {panel.name for panel in panels(compare(sides).complete)} >= {
         "broadcast on Mesh4x5 from centre, all-port, synchronous, t_s = 100, t_c = 1"
     }
-    for root, text in ((None, "-"), (None, "#0"), ("centre", "centre"), ("34", "34")):
+    mesh = as_topology(runs[None].topology)
+    asked = {None: ["-", "#0", mesh.label(0)], "34": ["34", f"#{mesh.node('34')}"]}
+    asked["centre"] = ["centre"]
+    for root, text in ((root, text) for root, texts in asked.items() for text in texts):
         (chosen,) = select_runs(
             [Side("e", tuple(runs.values()))], read_conditions([f"root={text}"])
         )

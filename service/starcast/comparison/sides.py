@@ -1,17 +1,19 @@
 """Load, name and split the sides (named sets of runs) of a comparison."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.plugins import Provenance, name_plugins
+from starcast.collectives.model import MULTI_SOURCE
 from starcast.comparison.matching import Side, as_text, value
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
-from starcast.experiments.point import Point
+from starcast.experiments.point import Point, stored_root
 from starcast.stores.database import repository
 from starcast.support.axes import (
     AXES,
@@ -22,7 +24,7 @@ from starcast.support.axes import (
     read_count,
     read_number,
 )
-from starcast.support.errors import InputError, NotFoundError
+from starcast.support.errors import InputError, NotFoundError, StarcastError
 from starcast.support.progress import Reporter
 from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
@@ -32,7 +34,8 @@ from starcast.topologies.base import degree_text
 PART = "/"
 #: The text between the values of different sides, as in ``S5 | Q7``.
 EACH = " | "
-#: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns.
+#: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns. Roots are
+#: as the user wrote them, because their stored form depends on the topology of the run.
 Conditions = Mapping[str, frozenset[str]]
 
 
@@ -193,7 +196,10 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
     """
     for axis, values in conditions.items():
         present = dict.fromkeys(as_text(value(run, axis)) for side in sides for run in side.runs)
-        missing = sorted(values - present.keys())
+        missing = sorted(values)
+        for side in sides:
+            for run in side.runs:
+                missing = [each for each in missing if not _has_value(run, axis, {each})]
         if missing:
             raise NotFoundError(
                 f"no run of this comparison has {axis} = {missing[0]}",
@@ -219,8 +225,6 @@ def _normalize(axis: str, text: str) -> str:
     """Return a condition's value in the notation of `as_text`, to compare it with runs."""
     if axis == "topology":
         return as_topology(text).spec
-    if axis == "root":
-        return as_text(None) if text == "#0" else text
     if axis == "faults":
         return " ".join(sorted(text.split()))
     if AXES[axis].type is Fraction:
@@ -229,7 +233,26 @@ def _normalize(axis: str, text: str) -> str:
 
 
 def _meets(run: Run, conditions: Conditions) -> bool:
-    return all(as_text(value(run, axis)) in values for axis, values in conditions.items())
+    return all(_has_value(run, axis, values) for axis, values in conditions.items())
+
+
+def _has_value(run: Run, axis: str, values: Collection[str]) -> bool:
+    """Return whether a run has one of the given values on an axis."""
+    if axis == "root" and run.collective not in MULTI_SOURCE:
+        values = {_root_text(run.topology, each) for each in values}
+    return as_text(value(run, axis)) in values
+
+
+@lru_cache
+def _root_text(spec: str, root: str) -> str:
+    """Return a root, such as ``#6``, in the notation of `as_text`, as runs on a topology store it.
+
+    A text that is no root on the topology is returned unchanged.
+    """
+    try:
+        return as_text(stored_root(as_topology(spec), root))
+    except StarcastError:
+        return root
 
 
 # Compared runs normally have the same topology. With ``across topology`` their topologies may

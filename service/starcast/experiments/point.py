@@ -92,16 +92,9 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        """Return the stored form of the root: None for rank 0, `CENTRE`, a label, or ``#RANK``."""
         if self.root is not None and self.collective in MULTI_SOURCE:
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
-        if self.root in {None, CENTRE}:
-            return self.root
-        rank = find_root(topology, self.root)
-        label = topology.label(rank)
-        # A node with the label "centre" is stored by its rank, to distinguish the label from the
-        # word `CENTRE`.
-        return (f"#{rank}" if label == CENTRE else label) if rank else None
+        return stored_root(topology, self.root)
 
     def _normalize_algorithm(self, topology: Topology) -> str:
         _, own = parse_spec(self.algorithm, "algorithm")
@@ -197,6 +190,25 @@ class Point(Parameters):
             words.append(f"--{split}" if name == "segments" else AXES[name].option)
             words.append(" ".join(value) if isinstance(value, tuple) else str(value))
         return f"starcast run once {shlex.join(words)}"
+
+
+def stored_root(topology: Topology, root: str | None) -> str | None:
+    """Return the form in which runs store a root: None for rank 0, `CENTRE`, a label, or ``#RANK``.
+
+    Args:
+        topology: the topology.
+        root: a label, ``#6`` for rank 6, the word ``centre``, or None for rank 0.
+
+    Raises:
+        InputError: ``root`` is not a node of the topology, or is a switch.
+    """
+    if root in {None, CENTRE}:
+        return root
+    rank = find_root(topology, root)
+    label = topology.label(rank)
+    # A node with the label "centre" is stored by its rank, to distinguish the label from the word
+    # `CENTRE`.
+    return (f"#{rank}" if label == CENTRE else label) if rank else None
 
 
 def find_root(topology: Topology, root: str | None) -> int:
