@@ -303,6 +303,29 @@ def test_runs_with_different_roots_are_compared_only_on_request() -> None:
         assert chosen.runs == (runs[root],)
 
 
+def test_conditions_accept_every_spelling_of_faults() -> None:
+    faulty = {
+        "none": ran(rooted()),
+        "23": ran(rooted(faults=("23",))),
+        "23@2": ran(rooted(faults=("23@2",))),
+        "12-13 31": ran(rooted(faults=("12-13", "31"))),
+    }
+    mesh = as_topology(faulty["none"].topology)
+    rank = {label: f"#{mesh.node(label)}" for label in ("13", "12", "23", "31")}
+    asked = {
+        "none": ["none"],
+        "23": ["23", rank["23"], "23@1", f"{rank['23']}  23"],
+        "23@2": ["23@2", f"{rank['23']}@2"],
+        "12-13 31": ["31 12-13", "13-12 31@1", f"{rank['13']}-{rank['12']} {rank['31']}"],
+    }
+    for faults, texts in asked.items():
+        for text in texts:
+            (chosen,) = select_runs(
+                [Side("e", tuple(faulty.values()))], read_conditions([f"faults={text}"])
+            )
+            assert chosen.runs == (faulty[faults],)
+
+
 def test_a_listed_run_from_the_centre_states_the_label_of_the_centre() -> None:
     facts = run_facts(ran(rooted("centre")), "e")
     assert (facts["root"], facts["root_label"]) == ("centre", "12")

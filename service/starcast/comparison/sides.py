@@ -13,12 +13,14 @@ from starcast.collectives.model import MULTI_SOURCE
 from starcast.comparison.matching import Side, as_text, value
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
+from starcast.experiments.faults import canonical_faults
 from starcast.experiments.point import Point, stored_root
 from starcast.stores.database import repository
 from starcast.support.axes import (
     AXES,
     CENTRE,
     CHOICE,
+    NONE,
     POINT_AXES,
     QUESTION,
     read_count,
@@ -34,8 +36,8 @@ from starcast.topologies.base import degree_text
 PART = "/"
 #: The text between the values of different sides, as in ``S5 | Q7``.
 EACH = " | "
-#: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns. Roots are
-#: as the user wrote them, because their stored form depends on the topology of the run.
+#: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns. Roots and
+#: faults are as the user wrote them, because their stored form depends on the topology of the run.
 Conditions = Mapping[str, frozenset[str]]
 
 
@@ -238,21 +240,26 @@ def _meets(run: Run, conditions: Conditions) -> bool:
 
 def _has_value(run: Run, axis: str, values: Collection[str]) -> bool:
     """Return whether a run has one of the given values on an axis."""
-    if axis == "root" and run.collective not in MULTI_SOURCE:
-        values = {_root_text(run.topology, each) for each in values}
+    if axis == "faults" or (axis == "root" and run.collective not in MULTI_SOURCE):
+        values = {_as_stored(run.topology, axis, each) for each in values}
     return as_text(value(run, axis)) in values
 
 
 @lru_cache
-def _root_text(spec: str, root: str) -> str:
-    """Return a root, such as ``#6``, in the notation of `as_text`, as runs on a topology store it.
+def _as_stored(spec: str, axis: str, text: str) -> str:
+    """Return a root, or faults, in the form in which runs on a topology store them.
 
-    A text that is no root on the topology is returned unchanged.
+    For example, a node that is given by its rank, such as ``#6``, is replaced by its label. A text
+    that names no root, or no faults, on the topology is returned unchanged.
     """
     try:
-        return as_text(stored_root(as_topology(spec), root))
+        topology = as_topology(spec)
+        if axis == "root":
+            return as_text(stored_root(topology, text))
+        named = text.split() if text != NONE else ()
+        return as_text(tuple(sorted(canonical_faults(topology, named))))
     except StarcastError:
-        return root
+        return text
 
 
 # Compared runs normally have the same topology. With ``across topology`` their topologies may
