@@ -133,10 +133,19 @@ def test_query_check_accepts_a_query_or_a_pack_or_a_file_or_a_folder_of_packs(
     assert "other/nodes" in starcast(f"query check {path.parents[1]}").out
 
 
-def test_an_invalid_query_does_not_affect_other_queries(starcast: Starcast, packs: Path) -> None:
+@pytest.mark.parametrize(
+    ("returned", "problem", "code"),
+    [
+        ("DETACH DELETE n RETURN", ":11: queries must be read-only: DETACH writes", 2),
+        (f"WITH n, {'[' * 101}{']' * 101} AS list RETURN", ": the statement has more than 100", 7),
+    ],
+)
+def test_an_invalid_query_does_not_affect_other_queries(
+    starcast: Starcast, packs: Path, returned: str, problem: str, code: int
+) -> None:
     """Listings report the invalid query. Only commands that use it or check its pack fail."""
-    path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
-    words = f"{path}:11: queries must be read-only: DETACH writes"
+    path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", returned))
+    words = f"{path}{problem}"
     listed = starcast("query list -f json")
     assert {row["query"] for row in listed.json} == {*load_queries(), "mine/nodes"}
     assert listed.err.startswith(f"skipped: {words}")
@@ -148,7 +157,7 @@ def test_an_invalid_query_does_not_affect_other_queries(starcast: Starcast, pack
     asked_by_name = ("check mine", "check evil", "show mine/evil", "run evil topology=S4")
     for asked in ("check", *asked_by_name, *asked_by_path):
         refused = starcast(f"query {asked}")
-        assert (refused.code, refused.out) == (2, "")
+        assert (refused.code, refused.out) == (code, "")
         assert refused.err.startswith(f"error: {words}")
 
 

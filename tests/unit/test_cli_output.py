@@ -115,6 +115,15 @@ def test_rows_that_do_not_fit_into_a_table_are_printed_as_records(
     )
 
 
+def test_a_column_with_a_blank_name_and_empty_cells_is_printed(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The columns of a Cypher statement can have any name."""
+    terminal(80)
+    emit([{" ": None, "steps": 3}], [" ", "steps"])
+    assert "steps" in capsys.readouterr().out
+
+
 def test_mandatory_columns_of_a_table_in_a_file_may_have_any_width(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -21,6 +21,7 @@ import starcast
 from oracles import atlahs
 from oracles import msccl as oracle
 from starcast import Forest, Schedule, export, forest, schedule, simulate, timing, topology
+from starcast.collectives.columns import schedule_from_csv
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
 from starcast.formats import msccl, render, schedule_from_goal
@@ -256,6 +257,20 @@ def test_goal_files_replayed_by_the_rules_of_atlahs_take_the_asynchronous_time(
     assert timing(built, execution="asynchronous").time == time
     text = written(built, "goal", dialect="atlahs")
     assert {atlahs.finishing_time(text, 101, 1, seed) for seed in range(2)} == {time}
+
+
+def test_in_a_goal_file_a_source_never_waits_for_its_own_unit(tmp_path: Path) -> None:
+    """In this broadcast, the unit returns to the root, which then sends it to another node."""
+    file = tmp_path / "returns.csv"
+    file.write_text(
+        "step,sender,port,receiver,tree,unit\n1,123,2,213,0,0\n2,213,2,123,0,0\n3,123,3,321,0,0\n"
+        "4,321,2,231,0,0\n4,213,3,312,0,0\n5,312,2,132,0,0\n"
+    )
+    returning = schedule_from_csv(file, "S3", "broadcast")
+    assert simulate(returning).complete
+    root = written(returning, "goal").partition("rank 0 {")[2].partition("}")[0]
+    assert root.count("send") == 2
+    assert "requires" not in root
 
 
 def test_goal_files_replayed_by_the_rules_of_atlahs_take_longer_on_one_shared_cpu() -> None:

@@ -27,7 +27,7 @@ from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import Point, find_root
 from starcast.support.runs import Run
 from starcast.support.vocabulary import ExecutionModel
-from starcast.topologies import as_topology, Topology, base
+from starcast.topologies import Topology, as_topology, base
 from support.examples import max_examples
 from support.experiments import make_point
 from support.irregular import SPECS, graph_of

@@ -320,7 +320,7 @@ def _column_widths(
     if terminal_width is None:
         return complete
     words = [
-        max(len(word) for cell in (name, *(line[index] for line in cells)) for word in cell.split())
+        max(map(len, " ".join([name, *(line[index] for line in cells)]).split()), default=0)
         for index, name in enumerate(columns)
     ]
     room = terminal_width - len(columns) * _COLUMN_GAP + 1

@@ -1,6 +1,5 @@
 """Experiment points: all parameters of one run, checked and in canonical form."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 #: The type of `Point.structure`: the values of the parameters that determine a schedule and its
 #: execution.
 PointStructure = tuple[Any, ...]
-
-_RANK = re.compile(r"#([0-9]{1,18})")
 
 
 @dataclass(frozen=True, order=True)
@@ -226,9 +223,8 @@ def find_root(topology: Topology, root: str | None) -> int:
         return 0
     if root == CENTRE:
         return topology.centre()
-    rank = _RANK.fullmatch(root)
     try:
-        node = topology.node(int(rank[1]) if rank else root)
+        node = topology.node(root)
     except InputError as error:
         raise InputError(
             f"the root '{root}' is not on {topology.spec}: {error.message}", hint=error.hint

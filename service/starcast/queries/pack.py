@@ -20,7 +20,14 @@ import pydantic
 
 from starcast.queries.query import Query
 from starcast.support.atomic import write_new
-from starcast.support.errors import InputError, NotFoundError, RejectedError, unreadable
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    NotFoundError,
+    RejectedError,
+    StarcastError,
+    unreadable,
+)
 from starcast.support.installation import data_folder
 from starcast.support.table import Table
 from starcast.support.text import did_you_mean
@@ -43,7 +50,7 @@ class Library:
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
-    faults: dict[str, InputError] = field(default_factory=dict)
+    faults: dict[str, StarcastError] = field(default_factory=dict)
 
     def find(self, name: str) -> Query:
         """Return a query by name, even if other queries are invalid.
@@ -232,10 +239,11 @@ def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = Non
 
 @contextmanager
 def _record_fault(library: Library, key: str) -> Iterator[None]:
-    """Catch an InputError raised in the context, and store it under the key in `Library.faults`."""
+    """Catch an error of a query file, and store it under the key in `Library.faults`."""
     try:
         yield
-    except InputError as error:
+    # A LimitError means that a query is too long, or that its brackets are nested too deeply.
+    except (InputError, LimitError) as error:
         library.faults[key] = error
 
 

@@ -130,11 +130,11 @@ def _link(given: object) -> str:
 
 
 def _stored_node(network: "Topology", label: str) -> str:
-    return network.stored_label(network.rank(label))
+    return network.stored_label(network.node(label))
 
 
 def _stored_link(network: "Topology", link: str) -> str:
-    ends = [network.rank(label) for label in link.split("-")]
+    ends = [network.node(label) for label in link.split("-")]
     network.ports_between(*ends)
     return "-".join(map(network.stored_label, ends))
 
@@ -288,7 +288,7 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
     from starcast.topologies.disjoint_paths import find_disjoint_paths  # noqa: PLC0415
 
     network = topology(spec)
-    paths = find_disjoint_paths(network, network.rank(source), network.rank(target))
+    paths = find_disjoint_paths(network, network.node(source), network.node(target))
     return [[network.stored_label(rank) for rank in path] for path in paths]
 
 
@@ -298,7 +298,7 @@ def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
     from starcast.topologies.disjoint_paths import find_smallest_cut  # noqa: PLC0415
 
     network = topology(spec)
-    cut = find_smallest_cut(network, network.rank(source), network.rank(target))
+    cut = find_smallest_cut(network, network.node(source), network.node(target))
     return [network.stored_label(rank) for rank in cut]
 
 

@@ -169,7 +169,8 @@ STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
 
 #: The pattern of a fault. The explorer's ``state.js`` contains the same expression.
 FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
-_RANK = re.compile(r"#([0-9]{1,18})")
+#: The pattern of a node that is given by its rank, such as ``#6``. No label contains ``#``.
+RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
 # Colons separate the parts of an id.
 _ARGUMENT = re.compile(r"([^():=,\s]+)=([^():=,\s]+)")
@@ -199,7 +200,7 @@ def parse_fault(text: str) -> tuple[tuple[int | str, ...], int]:
             " step 3 on",
         )
     *ends, step = match.groups()
-    ranks = ((end, _RANK.fullmatch(end)) for end in ends if end is not None)
+    ranks = ((end, RANK.fullmatch(end)) for end in ends if end is not None)
     return tuple(int(rank[1]) if rank else end for end, rank in ranks), int(step or 1)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.support.arrays import Integers, Mask, freeze
 from starcast.support.errors import InputError, LimitError
 from starcast.support.table import Displayable
+from starcast.support.vocabulary import RANK
 from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
@@ -408,13 +409,16 @@ class Topology(Displayable, ABC):
             return self.label(rank)
 
     def node(self, node: int | str) -> int:
-        """Return the rank of a node that is given by its label or its rank.
+        """Return the rank of a node that is given by its label, its rank, or a text such as ``#6``.
 
         Raises:
             InputError: no node has this label or rank.
         """
         if isinstance(node, str):
-            return self.rank(node)
+            rank = RANK.fullmatch(node)
+            if rank is None:
+                return self.rank(node)
+            node = int(rank[1])
         if isinstance(node, bool) or not isinstance(node, int | np.integer):
             raise InputError(
                 f"{node!r} is neither a label nor a rank of {self.spec}",

@@ -22,6 +22,7 @@ from starcast.judges.simulator.ownership import (
     Journeys,
     PairIndex,
     Postcondition,
+    derive_postcondition,
     make_pair_index,
     sort_rows,
 )
@@ -339,7 +340,7 @@ def find_deliveries(rows: Rows) -> Indices:
     wanted = rows.sender * units + rows.unit
     found = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
     row = first[found]
-    # A unit may return to its source. The source has sent the unit before, so it did not wait for
-    # this delivery.
-    is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
+    # A source never waits for its own unit, even if the unit returns and is sent again.
+    is_source = rows.sender == derive_postcondition(rows.schedule).source(rows.unit)
+    is_delivery = (delivered[row] == wanted) & ~is_source
     return np.where(is_delivery, row, -1)
