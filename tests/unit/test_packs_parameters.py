@@ -175,6 +175,14 @@ def test_labels_in_the_wrong_case_are_replaced_by_the_labels_in_the_graph() -> N
         assert (found["node"], found["dead"]) == (stored, [stored_link])
 
 
+def test_nodes_and_ends_of_links_may_be_given_by_their_ranks() -> None:
+    parameters = [*ON_TOPOLOGY, declared("dead", "list of link", [])]
+    found = bind(parameters, {"topology": "S4", "node": "#6", "dead": "#0-2134,#6-#0"})
+    assert (found["node"], found["dead"]) == ("2134", ["1234-2134", "2134-1234"])
+    with pytest.raises(InputError, match="S4 has no node of rank 24"):
+        bind(parameters, {"topology": "S4", "node": "#24"})
+
+
 @pytest.mark.parametrize("kind", ["forest", "schedule"])
 def test_a_node_parameter_must_belong_to_the_topology_of_the_given_forest_or_schedule(
     kind: str,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean, find_surrogate, pluralize
-from starcast.support.vocabulary import LABEL
+from starcast.support.vocabulary import LABEL, RANK
 
 if TYPE_CHECKING:
     from starcast.topologies import Topology
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 #: Types whose values are ids of stored artifacts.
 STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
-_LINK = re.compile(rf"{LABEL}-{LABEL}")
+_NODE = rf"(?:{LABEL}|{RANK.pattern})"
+_LINK = re.compile(rf"{_NODE}-{_NODE}")
 #: Integers must be below this limit, because integers of Neo4j have 64 bits.
 _INTEGER_LIMIT = 2**63
 #: Maximum depth of lists and maps in a value. Neo4j's driver converts values recursively, so a list
@@ -192,9 +193,11 @@ KINDS = {
     "schedule": Kind(
         "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345", _artifact_id
     ),
-    "node": Kind("the label of a node, such as 54321", as_stored=_stored_node),
+    "node": Kind(
+        "a node: its label, such as 54321, or its rank, such as #6", as_stored=_stored_node
+    ),
     "link": Kind(
-        "a link as two labels joined by '-' in either order, such as 12345-21345",
+        "a link as two nodes joined by '-' in either order, such as 12345-21345",
         _link,
         "1-2",
         _stored_link,
