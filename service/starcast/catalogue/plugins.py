@@ -126,11 +126,14 @@ def describe_used(
 
 def find_changed(recorded: Provenance) -> list[str]:
     """Return the names of loaded entries whose plug-in's SHA-256 differs from the recorded one."""
-    loaded = {name: origin for (_, name), origin in ORIGINS.items()}
+    # An algorithm and a construction of different plug-ins may have the same name.
+    loaded: dict[str, set[str]] = {}
+    for (_, name), origin in ORIGINS.items():
+        loaded.setdefault(name, set()).add(origin.sha256)
     return [
         name
         for name, plugin in recorded.items()
-        if name in loaded and loaded[name].sha256 != plugin["sha256"]
+        if name in loaded and plugin["sha256"] not in loaded[name]
     ]
 
 

@@ -157,7 +157,13 @@ class _Search:
         if known is not None:
             # The bound from theory may have improved since the record was written.
             if known.sign * bound.value > known.sign * known.bound:
-                return replace(known, bound=bound.value, reason=bound.reason, proof=None)
+                return replace(
+                    known,
+                    bound=bound.value,
+                    reason=bound.reason,
+                    proof=None,
+                    witness=known.solution,
+                )
             return known
         witness = self._problem.start(self._budget)
         record = Record(

@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections import deque
@@ -55,6 +56,7 @@ MEMORY_PATIENCE = 60.0
 #: effect until a result arrives. During a wait, the number of workers of a remote executor may also
 #: change.
 _PAUSE = 1.0
+_SCRIPT_LOCK = threading.Lock()
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
 _KILLED = ("worker that ran it was killed", "workers that ran it were killed")
@@ -128,8 +130,27 @@ def start_blocked(process: BaseProcess) -> None:
     # With the first process, Python also starts its resource tracker, which unblocks the signals.
     # So the tracker is started here, before the signals are blocked.
     resource_tracker.ensure_running()
-    with block_signals():
+    with _hidden_script(), block_signals():
         process.start()
+
+
+@contextmanager
+def _hidden_script() -> Iterator[None]:
+    """Hide the script that this process executes, so that a started process does not execute it.
+
+    By default, `multiprocessing` executes the script again in every new process. This fails if the
+    script was read from standard input, and if it lacks the test ``if __name__ == "__main__"``.
+    Workers do not need the script: everything that they call is imported from modules.
+    """
+    script = vars(sys.modules["__main__"])
+    with _SCRIPT_LOCK:
+        hidden = {name: script[name] for name in ("__file__", "__spec__") if name in script}
+        script.pop("__file__", None)
+        script["__spec__"] = None
+        try:
+            yield
+        finally:
+            script.update(hidden)
 
 
 @contextmanager
