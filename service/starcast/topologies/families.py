@@ -343,7 +343,7 @@ def topology(spec: str) -> Topology:
 
 
 def _explain_unknown(text: str) -> str:
-    """Return the hint for an unknown spec: a corrected spec, or the specs of a similar family."""
+    """Return the hint for an unknown spec, such as a corrected spec or a similar family's specs."""
     if is_network_path(text):
         return (
             "use a spec or the name of a stored network; 'starcast topology add' stores the network"
