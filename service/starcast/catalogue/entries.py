@@ -37,7 +37,8 @@ class Argument:
         description: a noun phrase that describes the value.
         default: ``default(topology)`` returns the value of an omitted argument; None makes the
             argument required.
-        maximum: ``maximum(topology)`` returns the largest allowed integer; None for no limit.
+        maximum: ``maximum(topology)`` returns the largest allowed count or index; None for no
+            limit.
         kind: the type of the value: "count" (a positive integer), "index" (a non-negative integer),
             "integer" (any integer), "text" (a single word) or "construction" (the name of a
             construction).
@@ -140,8 +141,8 @@ class Entry:
         smallest: the smallest n for which the entry is defined.
         exclusion: ``exclusion(topology)`` returns the reason why the entry is not defined on a
             topology of its families, or None if it is defined.
-        elsewhere: the name of the entry that `Registry.find` returns instead of this entry, on
-            topologies on which this entry is not defined; empty for none.
+        elsewhere: the name of a replacement: the entry that `Registry.find` returns on topologies
+            on which this entry is not defined; empty for none.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The files of a plug-in: its module, and the modules of its package or folder that it imports.
 
-Imported modules belong to the plug-in if they are below the folder that contains its file or its
-package. In a folder of installed packages, they belong to it only if they have the same first name.
+An imported module belongs to the plug-in if it is below the folder that contains the plug-in's file
+or package. If this folder contains installed packages, only modules of the same package belong.
 """
 
 import ast

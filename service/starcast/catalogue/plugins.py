@@ -125,7 +125,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the names of loaded entries whose plug-in's SHA-256 differs from the recorded one."""
+    """Return the names of loaded entries whose plug-in has another SHA-256 than in ``recorded``."""
     # An algorithm and a construction of different plug-ins may have the same name.
     loaded: dict[str, set[str]] = {}
     for (_, name), origin in ORIGINS.items():
@@ -179,7 +179,7 @@ def _name_plugin(module: str) -> str:
 
     parent, _, folder = module.partition(".")
     if parent == packs.PACKAGE:
-        # Only starcast imports such a module, when it loads the folder of the pack.
+        # Python cannot find such a module; starcast imports it from the folder of the pack.
         folder = folder.partition(".")[0]
         known = {pack.module: pack.folder for pack in packs.loaded()}
         path = known.get(f"{parent}.{folder}")
@@ -350,7 +350,7 @@ def _absolute(name: str) -> Path:
         ) from None
 
 
-#: Like `load`, but a process, such as a worker, loads the same names only once.
+#: Like `load`, but loads the same names only once per process.
 load_once = cache(load)
 
 
@@ -443,7 +443,7 @@ def is_installed(name: str, path: Path | None = None) -> bool:
 
     Args:
         name: the name of the module.
-        path: a file that does not count as such a module.
+        path: the file of a module that is ignored, even if it is installed.
     """
     from starcast.catalogue.plugin_files import SHARED  # noqa: PLC0415
 
@@ -515,9 +515,9 @@ class PluginLoader:
     Loaders with equal plug-ins are equal.
 
     Attributes:
-        plugins: for each plug-in, the name of its module, or of the folder of a paper pack, and a
-            list of files, each given by its relative path and its content. The list is empty for a
-            module in a package, which must be installed on the worker.
+        plugins: for each plug-in, the name of its module or (for a paper pack) of its folder, and
+            its files, as pairs of relative path and content. No files are listed for a module in a
+            package, which must be installed on the worker.
     """
 
     plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]

@@ -42,7 +42,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object to cache in place of the new object ``value``; by default ``value``."""
+        """Return the object that is cached for the new object ``value``; by default ``value``."""
         return value
 
     def get_or_create(
@@ -51,8 +51,8 @@ class ObjectCache:
         """Return the cached object with the given kind and key; create it if it is not cached yet.
 
         Args:
-            kind: ``forest``, ``schedule``, ``simulation`` or ``array``. The kind ``array`` also
-                contains other results that take long to compute and that several checks need.
+            kind: ``forest``, ``schedule``, ``simulation`` or ``array``. The kind ``array`` is also
+                used for other results that several checks need and that take long to compute.
             key: identifies the object within its kind.
             create: function without arguments that returns a new object.
         """
@@ -163,7 +163,7 @@ class CachedTopology:
         return self.topology.table()
 
     def at(self, spec: str) -> "CachedTopology":
-        """Return another topology, given by its spec; it uses the same cache as this topology."""
+        """Return the topology with another spec; it uses the same cache as this topology."""
         return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:

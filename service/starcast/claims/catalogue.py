@@ -16,8 +16,8 @@ from starcast.support.errors import InputError, StarcastError
 from starcast.support.vocabulary import LEVELS, Level
 from starcast.topologies import topology
 
-#: For each topology family, the smallest n that claims usually cover, and the spec of the topology
-#: with the next smaller n. By default, claims are also verified on this topology (`Sizes.beyond`).
+#: For each topology family, the smallest n that claims usually cover, and the spec of a topology
+#: below this n, on which claims are also verified by default (`Sizes.beyond`).
 FAMILIES: Mapping[str, tuple[int, str]] = {
     "star": (3, "S2"),
     "nk-star": (3, "S2,1"),
@@ -55,8 +55,6 @@ class Paper:
 
 class Sizes(NamedTuple):
     """The topologies (called sizes) on which a claim is verified, for each level.
-
-    The specs are sorted by `size_order`, so that the first counterexample is small.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.
@@ -115,12 +113,12 @@ def family_sizes(
 
 
 def only(*specs: str) -> Sizes:
-    """Return sizes that are the same for every level, for a claim about particular topologies."""
+    """Return the given topologies as the sizes of every level, for a claim about only these."""
     return Sizes(specs, specs, specs)
 
 
 def union(several: Iterable[Sizes]) -> Sizes:
-    """Return the union of the sizes of several claims, in size order."""
+    """Return the union of the sizes of several claims for each level, sorted by `size_order`."""
     merged = (
         sorted(dict.fromkeys(chain(*specs)), key=size_order) for specs in zip(*several, strict=True)
     )
@@ -359,7 +357,7 @@ def read_claims(file: PackFile, paper: Paper) -> dict[str, Claim]:
 
 
 def _read_sizes(entry: ClaimEntry) -> Sizes:
-    """Return the sizes in a claim's entry of ``claims.toml``; a conjunction has no sizes.
+    """Return the sizes (topologies) of a claim in ``claims.toml``; a conjunction has none.
 
     Raises:
         InputError: the notation or the sizes are missing, the sizes do not have one of the

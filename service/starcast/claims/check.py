@@ -88,7 +88,7 @@ class Aside:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that a check recorded at one size.
+    """Everything that a check recorded on one topology.
 
     Attributes:
         claim: id of the claim.
@@ -96,7 +96,7 @@ class Evidence:
         findings: the findings, in the order in which they were recorded.
         asides: other readings and corrections.
         seconds: duration of the check, including the creation of objects that were not cached.
-        undefined: the reason why the check is not defined at this size; empty if the check is
+        undefined: the reason why the check is not defined on this topology; empty if the check is
             defined.
     """
 
@@ -132,7 +132,7 @@ class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of these types that
-    broadcast to one shape. Keyword arguments state the place of each value, such as a node or link.
+    broadcast to one shape. Keyword arguments name the place of each value, such as a node or link.
     A place is a constant (``tree=1``), an array that broadcasts to the values
     (``node=check.ranks``), a pair of such arrays (``link=(tails, heads)``), or a function that is
     called with the index of the value. Nodes are given as ranks; the counterexample shows their
@@ -241,7 +241,7 @@ class ClaimCheck(CachedTopology):
             self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
     def order(self, what: str, quotient: Callable[..., Number]) -> None:
-        """Record whether the quotient of a closed form and its stated order of growth is bounded.
+        """Record whether a closed form, divided by its stated order of growth, is bounded.
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
@@ -267,7 +267,7 @@ class ClaimCheck(CachedTopology):
         self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 
     def absent(self, what: str, reason: str) -> None:
-        """Record that the papers do not contain the algorithm or formula that the claim is about.
+        """Record that the subject of the claim (an algorithm or formula) is not in the papers.
 
         Args:
             what: the missing algorithm or formula.
@@ -391,8 +391,8 @@ class ClaimCheck(CachedTopology):
     def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if bounded) and its value for a very large n.
 
-        On (n,k)-stars, several functions k(n) are tried. The first unbounded order and the largest
-        value are returned.
+        On (n,k)-stars, the functions k(n) in `_K_OF_N` are tried; the result consists of the first
+        unbounded order and the largest value.
         """
         paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":

@@ -120,7 +120,7 @@ def _power_of_log(power: Fraction) -> str:
 
 @cache
 def _huge_factorial(n: int) -> Number:
-    # The exponential loses as many digits as log n! has before the decimal point, up to 80.
+    # The result loses as many digits as log n! has before the decimal point, which is up to 80.
     with mpmath.workdps(_DIGITS + 100):
         return mpmath.exp(mpmath.loggamma(mpmath.mpf(n) + 1))
 

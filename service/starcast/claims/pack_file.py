@@ -27,7 +27,7 @@ def _check_record(problem: str) -> str:
     return problem
 
 
-#: The lines of a string are joined into one line.
+#: A string whose line breaks and repeated spaces are replaced by single spaces.
 _Text = Annotated[str, pydantic.AfterValidator(lambda text: " ".join(text.split()))]
 _Words = Annotated[_Text, pydantic.Field(min_length=1)]
 _Sentence = Annotated[_Text, pydantic.AfterValidator(as_sentence)]
@@ -125,8 +125,8 @@ class PackFile:
 def read_pack_file(path: Path) -> PackFile:
     """Read the file ``claims.toml`` of a paper pack.
 
-    If the file does not state the paper's key, the key consists of the letters of the folder's name
-    in capitals.
+    If the file contains no key for the paper, the letters of the folder's name, in capitals, form
+    the key.
 
     Raises:
         InputError: the file cannot be read or is invalid; the message names the file and the line.

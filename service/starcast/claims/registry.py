@@ -39,9 +39,9 @@ class Memory:
             `starcast.collectives.model.BYTES_PER_ROW` bytes.
         power: exponent of the degree. Use 1 for data per link, 2 if every link has as many schedule
             rows as a node has ports, and 0 if the degree does not matter.
-        of_pairs: function that is called with a topology, and returns whether the rule gives the
-            bytes per pair of nodes instead of per node. Pairs are needed, for example, for a
-            schedule with the rows of all sources.
+        of_pairs: ``of_pairs(topology)`` returns whether the rule gives the bytes per pair of nodes
+            instead of per node. Pairs are needed, for example, for a schedule with the rows of all
+            sources.
     """
 
     bytes: int = 64
@@ -231,7 +231,7 @@ class Execution(NamedTuple):
 
     @property
     def share(self) -> Fraction:
-        """The sum over all steps of the size of the largest packet, for a message of size 1."""
+        """The sum of the largest packet sizes of all steps, for a message of size 1."""
         return Fraction(int(self.simulation.packet_sizes.sum()), self.schedule.message_units)
 
     def argument(self, name: str) -> int:

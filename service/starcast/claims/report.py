@@ -265,7 +265,7 @@ class VerdictTable(Table):
     """
 
     def readable(self) -> Table:
-        """Return the table with only the first and the last size of each claim."""
+        """Return the table with abbreviated lists of sizes, such as ``S3..S7``."""
         rows = [{**row, "sizes": describe_span(row["sizes"] or ())} for row in self.rows]
         return replace(self, rows=rows)
 
@@ -277,7 +277,7 @@ def list_claims(
 
     Args:
         selected: the claims.
-        stored: the stored verdicts.
+        stored: the newest stored verdicts, with their verification runs.
         verdict: return only the claims with this verdict (default: all claims).
     """
     rows = []

@@ -107,7 +107,7 @@ def is_outdated(run: ClaimRun, claim_id: str) -> bool:
 
 
 def describe_missing_packs(session: Session, run: int | None = None) -> str:
-    """Return a sentence that names packs that are not loaded, and counts their stored verdicts.
+    """Return a sentence about the packs that are not loaded, with counts of their stored verdicts.
 
     The sentence is empty if all packs are loaded.
 
@@ -216,7 +216,7 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 
 
 def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict | None]]:
-    """Return, by claim id, the newest verdict on each claim in the loaded packs, with its run.
+    """Return the newest verdict on each claim in the loaded packs, with its run, by claim id.
 
     The verdict is None if the claim's pack has changed since the run, because the verdict may be
     about an older statement of the claim. Evidence is included only for claims that fail.

@@ -98,7 +98,7 @@ def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
-    """Group the asides in evidence by kind and words; each is listed as a pair (size, aside)."""
+    """Group asides by kind and words; a group lists each aside as a pair (size, aside)."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:
@@ -213,7 +213,7 @@ def describe_difference(counterexample: Place) -> str:
 
 
 def describe_span(sizes: Iterable[str]) -> str:
-    """Return an abbreviated list of sizes, such as ``S3..S7``."""
+    """Return sizes as text; more than two are abbreviated, such as ``S3..S7``."""
     specs = list(sizes)
     return ", ".join(specs) if len(specs) <= 2 else f"{specs[0]}..{specs[-1]}"
 
@@ -235,7 +235,7 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """Return a phrase that lists the quantities compared at one size, except orders of growth.
+    """Return the quantities compared on one topology as a phrase, without orders of growth.
 
     A long list is shortened.
     """
@@ -273,7 +273,7 @@ def _describe_failures(evidence: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _first_places(failures: Sequence[tuple[str, Finding]]) -> Iterator[tuple[str, Place]]:
-    """Yield each size at which a claim fails, with the first counterexample at this size."""
+    """Yield each topology on which a claim fails, with the first counterexample on it."""
     for size, group in groupby(failures, key=lambda failure: failure[0]):
         first = next(group)[1].counterexample
         if first is not None:

@@ -104,7 +104,7 @@ def require_memory(claim: Claim, spec: str) -> None:
 def requested_sizes(
     claim: Claim, level: Level, sizes: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the specs on which to verify a claim, in size order.
+    """Return the specs on which to verify a claim: the given sizes, sorted, or those of a level.
 
     The result for a level begins with the sizes outside the claim's scope (`Sizes.beyond`).
 
@@ -161,7 +161,7 @@ _MEMORY_SHARE = 4
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Claims of one section (module of checks), verified together at one size.
+    """Claims of one section (module of checks), verified together on one topology.
 
     Attributes:
         size: spec of the topology.
@@ -229,7 +229,7 @@ def plan_pairs(
 
 
 def plan_tasks(pairs: Iterable[Pair]) -> list[Task]:
-    """Group pairs of claim and size into tasks, sorted by descending memory estimate."""
+    """Group (claim, spec) pairs into tasks, sorted by descending memory estimate."""
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim, spec in pairs:
         groups.setdefault((claim.section, spec), []).append(claim)
@@ -387,7 +387,7 @@ def _resolve_conjunctions(claims: Iterable[Claim]) -> list[Claim]:
 
 
 def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
-    """Yield one task for claims at one size, or several tasks if one would need too much memory."""
+    """Yield one task for claims on a topology, or several if one would need too much memory."""
     limit = memory.physical() // _MEMORY_SHARE
     together: list[Claim] = []
     used = 0

@@ -236,7 +236,7 @@ def main() -> None:
     # takes a tenth of a short command's time, and finds nothing.
     gc.freeze()
     gc.set_threshold(_ALLOCATIONS)
-    # Without this call, Python would collect garbage at exit, which takes another tenth.
+    # Without this call, Python would collect garbage at exit, which takes as long again.
     atexit.register(gc.freeze)
     streams.prepare()
     # Shell completion is handled before logs and errors, because it must print neither.

@@ -533,8 +533,8 @@ def uninstall(
 
     The command first lists the files and accounts of starcast, with a reason for each that stays,
     and asks for confirmation. It does not delete files that starcast did not create, other home
-    directories of starcast, or files that those need. At the end, it names further parts of the
-    installation that stay, such as the Python packages.
+    directories of starcast, or files that these directories need. At the end, it names further
+    parts of the installation that stay, such as the Python packages.
     """
     from starcast.embedded.stack import find_traces, remove
 

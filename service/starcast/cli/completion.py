@@ -198,7 +198,7 @@ def queries(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete ``name=value`` for a parameter of the query earlier in the command line.
+    """Complete ``name=value`` for a parameter of the query named earlier in the command line.
 
     Values are suggested only for parameters whose values are ids of artifacts.
     """

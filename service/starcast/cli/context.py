@@ -105,7 +105,7 @@ def load_plugins(ctx: typer.Context) -> None:
             if packs.loaded():
                 from starcast.claims.catalogue import claim_entries
 
-                claim_entries()  # refuses an invalid pack
+                claim_entries()  # raises an error for an invalid pack
 
 
 def first_symbol(ctx: typer.Context) -> int:

@@ -40,8 +40,8 @@ TOOLS: tuple[Callable[..., Any], ...] = (
     Lab.ask, Lab.query, Lab.queries, Lab.topologies, Lab.show_topology, Lab.constructions,
     Lab.show_forest, Lab.algorithms, Lab.simulate_schedule, Lab.cost_table, Lab.compare, Lab.claim,
 )  # fmt: skip
-#: Parameters of operations that tools do not have, because they name files, set limits, or concern
-#: only Python or the command line.
+#: Parameters of operations that are omitted from tools, because they name files, set limits, or
+#: concern only Python or the command line.
 _NOT_ASKED = {"drawable", "executor", "file_format", "max_rows", "row_limit", "timeout", "verify"}
 #: The documentation pages that MCP clients can read as resources.
 PAGES = (
@@ -55,8 +55,8 @@ _INSTRUCTIONS = (
     " `queries` lists these queries. The other tools compute, and need no stored data, except"
     " `compare` and `topologies`. The tools never change stored data."
 )
-#: Parameters that accept file paths in Python. As a tool's argument, a value with a slash is
-#: refused.
+#: Parameters that accept file paths in Python. Tools refuse values with a slash for these
+#: parameters.
 _NAMES = {"topology", "source", "construction", "algorithm"}
 _SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 

@@ -170,7 +170,7 @@ def command(
         print_result = show(**chosen)
         for each in asked:
             question = kind_of(each.annotation)[1].confirm
-            # Without a terminal, such as in a script, the flag itself is taken as the confirmation.
+            # Without a terminal, such as in a script, the flag itself counts as the confirmation.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}

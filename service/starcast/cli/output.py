@@ -138,7 +138,8 @@ def write_text(text: str, out: Path | None) -> None:
     """Write a page or a drawing to a file, or to stdout if no file is given.
 
     Raises:
-        InputError: the file cannot be written.
+        LimitError: the disk is full.
+        InputError: the file cannot be written for another reason.
     """
     from starcast.support.atomic import atomic_write
 
@@ -208,7 +209,7 @@ def narrowed(
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return a list with a line that names the omitted columns, or an empty list."""
+    """Return a list with one line that names the omitted columns; [] if no column is omitted."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
@@ -352,7 +353,7 @@ def _terminal_width() -> int:
 
 
 def in_shell(text: str) -> str:
-    """Replace names of parameters in backticks by options of the command: `jobs` becomes --jobs.
+    """Replace parameter names in backticks by the command's options: `jobs` becomes --jobs.
 
     A name in backticks may be followed by a value: `store=False` becomes --no-store.
     """

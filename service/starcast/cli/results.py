@@ -44,7 +44,7 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Output file (defa
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
-    """Print the rows and note of a table; in formats for readers, a note replaces empty rows."""
+    """Print a table and its note; formats for readers omit a table that has a note but no rows."""
 
     def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
@@ -278,8 +278,8 @@ def text() -> Show:
 def facts(output: FormatOption = Format.TABLE) -> Show:
     """Print named values, and a sentence that summarizes them, if there is one.
 
-    With ``--format table``, the sentence replaces the values; a sentence that is None prints
-    nothing.
+    With ``--format table``, the sentence replaces the values; if the sentence is None, nothing is
+    printed.
     """
 
     def show(result: "Facts") -> None:

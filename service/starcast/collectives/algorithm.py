@@ -72,10 +72,10 @@ class Refusal(NamedTuple):
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if every endpoint but the root receives each message once.
+    """Return the number of rows of a schedule that sends each message to every endpoint once.
 
-    If the algorithm has segments instead of messages, the segments are counted. This function is
-    the default of `Algorithm.rows`. Schedules of plug-ins can have another number of rows.
+    The root receives no message. If the algorithm has segments instead of messages, each segment
+    counts as a message. This function is the default of `Algorithm.rows`.
     """
     messages = int(arguments.get("messages", arguments.get("segments", 1)))
     return messages * (topology.endpoints - 1)
@@ -245,8 +245,9 @@ def algorithm(
             ``rows``; see the attributes of `Algorithm`.
 
     Raises:
-        InputError: the name is already used or malformed, an option has a wrong type, the
-            collective, a family or a port model is unknown, or the function has a wrong signature.
+        InputError: the name is already used or malformed; an option has a wrong type; the
+            collective, a family or a port model is unknown; ``ports`` is empty; or the function
+            has a wrong signature.
     """
 
     def decorate(function: Function) -> Function:
@@ -303,8 +304,8 @@ def algorithm(
 
 def _read_columns(result: Any) -> Mapping[str, Any]:
     if isinstance(result, Schedule):
-        # The columns of a `Schedule` are copied into a new one, because the function may have
-        # returned a schedule for another topology, root or port model.
+        # The schedule is built again from its columns, because the function may have built it for
+        # another topology, root or port model.
         return {
             **result.columns._asdict(),
             **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},
@@ -478,7 +479,7 @@ class ScheduleParameters(NamedTuple):
 
 
 def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
-    """Return the parameters of the schedule with the given id.
+    """Parse the id of a schedule; return the parameters from which the schedule can be built.
 
     In a short id such as ``S5:broadcast:multiple(segments=4)``, the port model is the algorithm's
     default and the root is the node of rank 0, which is the identity in S_5.
@@ -510,8 +511,8 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
-        # An expanded schedule has the rows of all sources, so its id contains no root; as with a
-        # short id, the root is then the node of rank 0.
+        # Neither a short id nor the id of an expanded schedule, which has the rows of all sources,
+        # contains a root; the root is then the node of rank 0.
         0 if root.lower() == EXPANDED else topology.root(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

@@ -2,7 +2,7 @@
 
 **In packets**: units that cross a link in the same step travel as one packet. A source's message is
 split into as many units as there are trees. Unit i travels down tree i, and crosses the links to
-level t in step t (in the one-port model, in sub-slots of step t).
+level t in step t. In the one-port model, each step is replaced by one step per port, a *sub-slot*.
 
 **In units** on S_n: a link carries one message per step. The schedule is *symmetric*: its rows are
 those of one source, the identity, which represents all sources. Sources do not conflict if and only
@@ -13,11 +13,11 @@ r(n) = 2.
 
 The links that a message crosses are of two kinds: *ordered* links, n-1 per step, and *last* links.
 The senders of the last links have the message as soon as all ordered links are crossed, so the last
-links may be crossed in any order. With M messages, the ordered links come first, one message after
-another. Then the last links of all messages follow together, and each step crosses at most one link
-of each dimension. In the last step of a single message, one dimension is unused: dimension n. The
-next message is rotated, so it leaves another dimension unused. So M messages take
-ceil(M(n!-1)/(n-1)) steps for every M, which is the minimum.
+links may be crossed in any order. M messages first cross their ordered links, one message after
+another. Then they cross all their last links, at most one link of each dimension per step. In the
+last step of a single message, only dimension n is unused. The next message is rotated, so it leaves
+another dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps for every M, which is the
+minimum.
 
 **In packets on S_{n,k}**: source x uses the trees of Li, Chen, Xiang & Yao, translated to x
 (LC(x, T) in the paper). In the one-port model, each step becomes n-1 sub-slots, one per port.
@@ -60,7 +60,7 @@ BaseTree = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return the number of sources whose rows an allgather must contain: 1, or all endpoints."""
+    """Return for how many sources an allgather must contain rows: for one, or for all endpoints."""
     # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
     # on S_{n,k}, one source cannot represent the others.
     is_symmetric = ports == "all" or topology.translation_keeps_ports
@@ -118,7 +118,7 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
-    # `Forest` would copy a writable array, which is unnecessary for a new array.
+    # The new array is made read-only, because `Forest` copies writable arrays.
     rows = freeze(np.concatenate([forest.parent_port for forest in changed]))
     return build_packets(Forest(topology, rows), ports)
 
@@ -135,8 +135,8 @@ def _build_rotated_hamiltonian(
 
     In phase 1, messages follow the paths; in phase 2, they reach the leaves, the nodes that start
     with 1. The port over which a leaf receives a message is the position of a certain symbol in the
-    leaf. For a single message, the symbol is n (Rule 1). If there are several messages, message c
-    is rotated, and the symbol is 2 + (c mod (n-1)).
+    leaf. For a single message, the symbol is n (Rule 1). Of several messages, message c is rotated
+    c+1 times, and the symbol is 2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -156,10 +156,9 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 
     The nodes are numbered as in the paper, and node number m receives the message in step
     ceil(m/(n-1)). The nodes of the last step are reached over last links (see the module's
-    docstring). Message c travels down MBST rotated c mod (n-1) times. The numbers of each message
-    begin at 1 again. If they continued those of the previous message, the dimension of the first
-    number could differ from 2. Then some node would get the same step as its parent (for n = 3..7
-    and every such dimension).
+    docstring). Message c travels down MBST rotated c mod (n-1) times. For each message, the numbers
+    begin at 1, whose dimension is 2. They do not continue the numbers of the previous message: with
+    any other first dimension, some node gets the same step as its parent (checked for n = 3..7).
     """
     forest = trees.forest(topology, "necklace")
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
@@ -257,7 +256,7 @@ def _rotate(
 
 
 def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Number the links of each port 1, 2, ..; return the number of each link.
+    """Number the links of each port separately, from 1; return the number of each link.
 
     Links with the same number are crossed in the same step.
 

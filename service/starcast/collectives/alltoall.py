@@ -8,8 +8,8 @@ dimensions in every step. In the one-port model, all nodes use the same dimensio
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
 
-**The exact alltoall** of S_n takes ceil(M t_n / (n-1)) steps, where t_n is the distance sum and M
-the number of messages per destination. No schedule is faster, and none has fewer transmissions.
+**The exact alltoall** of S_n takes ceil(M t_n / (n-1)) steps for M messages per destination, where
+t_n is the sum of a node's distances to all nodes. No schedule is faster or has fewer transmissions.
 Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
 docs/exact-alltoall.md describes the construction and the proof. In short, for M <= n-1:
 
@@ -19,8 +19,8 @@ docs/exact-alltoall.md describes the construction and the proof. In short, for M
    are chosen by a bipartite flow, so that no dimension is crossed too often.
 2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the node of
    lowest rank is its path in the near-balanced tree. The other paths are rotations of this path,
-   so the n-1 dimensions of a hop differ. The first groups cross their first dimensions in *idle
-   cells* of the opening: dimensions that are unused in a step.
+   so in each hop the n-1 messages cross n-1 different dimensions. The first groups cross their
+   first dimensions in *idle cells* of the opening: dimensions that are unused in a step.
 3. All remaining hops follow after step T_s, in steps in which every dimension is busy.
 
 If M > n-1, messages are sent in rounds of n-1 messages per destination. Each round takes t_n steps,
@@ -107,8 +107,8 @@ def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Dr
 
     If a node is in k trees, the M messages for it are divided into M/k groups of k messages. Group
     j, counted from 0, has the messages jk to jk + k-1. A group leaves when the previous group has
-    arrived. Necklaces are served in the order of their distance, and necklaces at the same distance
-    in the order of their lowest rank.
+    arrived. Necklaces are served in the order of their distance from the source, and necklaces at
+    the same distance in the order of their lowest rank.
     """
     forest = trees.forest(topology, construction)
     units = assign_trees(forest, messages)
@@ -167,7 +167,7 @@ class Opening(NamedTuple):
         length: T_s, the number of steps of the opening; 0 if there are no words.
         idle: int64 ``[n-1, c]``, for each of the dimensions 2..n, the first c steps in which no
             word crosses this dimension. The number c is T_s - ceil(h / (n-1)), where h is the
-            number of hops of all words.
+            total number of hops of all words.
     """
 
     words: tuple[Word, ...]
@@ -177,9 +177,10 @@ class Opening(NamedTuple):
 
 
 def plan_opening(n: int, messages: int) -> Opening:
-    """Plan the first steps on S_n, in which the nodes of short necklaces receive their messages.
+    """Plan the opening: the first steps of the exact alltoall on S_n (see `Opening`).
 
-    Short necklaces have fewer than n-1 nodes. Each node receives ``messages`` messages.
+    In these steps, every node on a short necklace (of fewer than n-1 nodes) receives ``messages``
+    messages.
     """
     words = short_words(n, messages)
     steps = schedule_words([word.dimensions for word in words])
@@ -288,22 +289,20 @@ def internal_error(what: str) -> StarcastError:
 
 
 def _displaced_cycles(node: Perms) -> list[Cycle]:
-    """Return a node's cycles of two or more symbols, as tuples (s, x_s, ..).
+    """Return the cycles of two or more symbols of a node, which is a permutation x.
 
-    In each tuple, s is the smallest symbol of the cycle.
+    Each cycle is a tuple (s, x_s, ..), where s is its smallest symbol.
     """
     cycles = permutations.cycles(node - np.uint8(1))
     return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return, for each symbol, the maximum number of cycles with this symbol as entry.
+    """Return, for each symbol, the maximum number of cycles that may have this symbol as entry.
 
-    The function `choose_entries` assigns the entries.
-
-    A path crosses the dimension of each symbol of a cycle once, but the entry's dimension twice.
-    These maxima ensure that no dimension is crossed more often than the mean number of crossings
-    per dimension, rounded up.
+    The maxima are the capacities for `choose_entries`. A path crosses the dimension of each symbol
+    of a cycle once, but the entry's dimension twice. With these maxima, no dimension is crossed
+    more often than the mean number of crossings per dimension, rounded up.
     """
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
@@ -311,9 +310,9 @@ def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions that a path crosses for one cycle of its destination.
+    """Yield the dimensions that a path crosses for one cycle of its destination's permutation.
 
-    The path crosses the dimension of ``entry``, a symbol of the cycle, first and again last.
+    The dimension of ``entry``, a symbol of the cycle, is crossed first and again last.
     """
     start = cycle.index(entry)
     yield entry
@@ -352,7 +351,7 @@ def _idle_steps(
 class FullNecklaces(NamedTuple):
     """For each full necklace (of n-1 nodes), the path to its node of lowest rank.
 
-    Paths are sorted by distance, then by node.
+    Paths are sorted by length, then by the rank of this node.
 
     Attributes:
         length: int64 ``[necklaces]``, the length of each path, ascending.
@@ -411,7 +410,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows of one round, which sends up to n-1 messages to each node.
+    """Return the rows of one round of the exact alltoall, with up to n-1 messages to each node.
 
     Args:
         topology: the star graph.
@@ -427,7 +426,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows for the short necklaces; each batch has the same hop of all paths.
+    """Yield the rows for the short necklaces in batches, the h-th hops of all paths in batch h.
 
     ``total`` is the number of messages per destination in all rounds together.
     """
@@ -449,9 +448,9 @@ def _serve_full_necklaces(
     """Yield the rows for the full necklaces, in batches.
 
     A group is one message to each of the n-1 nodes of a necklace. In each step after the opening,
-    one group moves by one hop. The first groups cross their first dimensions in idle cells of the
-    opening. The parameter ``opening`` is the plan of the opening; `_build_round` documents the
-    other parameters.
+    one group moves by one hop. The first groups make their first hop already in the opening, in
+    steps in which the crossed dimensions are idle. `_build_round` documents the parameters other
+    than ``opening``, the plan of the opening.
     """
     group = np.arange(len(full.length) * messages)
     necklace, message = np.divmod(group, messages)

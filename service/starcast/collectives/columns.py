@@ -50,9 +50,9 @@ _NODES = ("sender", "receiver")
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: Labels are ranked one by one, or with a table of all labels, which takes 4 bytes per node and
-#: symbol. In topologies with translations, the table is used only for at least `_FEW` labels and at
-#: most `_TABLE` nodes.
+#: Labels are converted to ranks one by one, or with a table of all labels, which needs 4 bytes per
+#: node and symbol. In topologies with translations, the table is used only for at least `_FEW`
+#: labels and at most `_TABLE` nodes.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
@@ -67,14 +67,14 @@ def schedule_from_columns(
     root: int | str = 0,
     arguments: Mapping[str, int | str] = _NO_ARGUMENTS,
 ) -> Schedule:
-    """Return a schedule from columns with rows in any order; omitted columns are derived.
+    """Build a schedule from its columns, whose rows may be in any order.
 
     The rows are not trusted: `starcast.simulate` checks the schedule.
 
     Args:
         columns: the columns ``step``, ``sender``, ``port`` and ``unit`` of equal length (see
-            `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` follows
-            from sender and port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
+            `Schedule`); nodes are ranks, or labels as strings. If omitted, ``receiver`` is the
+            node across the port, and ``tree`` is 0. Reductions also need ``combine`` (bool or 0/1).
             The mapping may also contain ``units``, ``packets``, ``symmetric`` and ``forest``. By
             default, ``units`` is the smallest number of units that the collective can have with
             these rows, and ``packets`` is True if a directed link carries several units in a step.
@@ -156,10 +156,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Return a mapping from each string that is a node's label to the node's rank.
-
-    Other strings are omitted.
-    """
+    """Return the rank of each text that is a node's label, as a dict; other texts are omitted."""
     if not topology.has_translations:
         # Without translations, labels may differ in length and need not be in the order of ranks.
         ranks_of = {label: rank for rank, label in enumerate(topology.labels().tolist())}
@@ -190,7 +187,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.flat):
         array = array.astype(np.str_)
     if array.dtype.kind == "U" and array.ndim == 1 and name in _NODES:
-        # The same label occurs in many rows, so each different label is ranked only once.
+        # The same label occurs in many rows, so each distinct label is converted only once.
         labels, label_of = np.unique(array, return_inverse=True)
         texts = labels.tolist()
         known = rank_labels(topology, texts)
@@ -244,7 +241,7 @@ def _find_receivers(topology: Topology, sender: Integers, port: Integers) -> NDA
 
 
 def _describe_columns(collective: str, optional: Sequence[str]) -> str:
-    """Return a text, for hints, that lists the required and the optional columns of a schedule."""
+    """Return a text for hints that lists the required and the optional columns of a schedule."""
     required = (*REQUIRED, "combine") if collective in REDUCTIONS else REQUIRED
     others = [name for name in optional if name != "combine"]
     return f"{','.join(required)}; {', '.join(others)} are optional"
@@ -263,16 +260,17 @@ def _least_units(
 ) -> int:
     """Return the smallest number of units that the collective can have with the given rows.
 
-    Units from a node to itself have numbers but no rows. If these are the largest numbers, the
-    result is the smallest number of units for which no row sends a unit from a node to itself.
-    Without rows, each message still has one unit, so that an empty schedule does not count as
-    complete.
+    All messages have the same number of units: at least 1, so that an empty schedule does not count
+    as complete. A message from a node to itself has numbered units but no rows. So if the last
+    message is of this kind, the rows are assumed to belong to the earlier messages, unless some row
+    would then send a unit from a node to itself.
     """
     messages = count_separate_messages(topology, collective, symmetric)
     count = int(rows.unit.max(initial=0)) + 1
     least = ceil_div(count, messages)
     if collective in ADDRESSED and not symmetric:
-        # The numbers of the messages from a node to itself: unit // M, if a message has M units.
+        # The numbers of the messages from a node to itself. With M units per message, unit u is in
+        # message u // M.
         is_alltoall = collective in MULTI_SOURCE
         own = np.arange(0, messages, topology.endpoints + 1) if is_alltoall else np.array([root])
         without_last = ceil_div(count, messages - 1)
@@ -294,7 +292,8 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum number of characters in a line; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-#: Matches the decimals of an integer that is written as 1.0, as data frames with empty cells do.
+#: Matches the decimals of an integer that is written as 1.0. Data frames with empty cells write
+#: integers in this form.
 _DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Booleans as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
@@ -324,8 +323,8 @@ def schedule_from_csv(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not CSV in UTF-8 or UTF-16, or has an invalid
-            value; the message names the file and the line.
+        InputError: a parameter is invalid, or the file cannot be read, is not CSV in UTF-8 or
+            UTF-16, or has an invalid value; for a value, the message names the file and the line.
         LimitError: the file has more than `MAX_ROWS` rows.
     """
     topology, origin = check_request(topology, collective, ports, root)
@@ -357,15 +356,15 @@ class _Reader:
         head = next((line for line in lines_read if line.strip()), "")
         reader = csv.reader(
             chain([head], lines_read),
-            # Spreadsheet programs write commas or semicolons, depending on the user's country.
+            # Spreadsheet programs separate values by commas or semicolons, depending on the locale.
             delimiter=max(",;\t", key=head.count),
             skipinitialspace=True,
             strict=True,
         )
         try:
             names = self._names(next(reader, []))
-            # Values are collected in arrays, which take 8 bytes per number, because lists of
-            # integers take several times as much.
+            # Values are collected in arrays, which need 8 bytes per number; lists of integers would
+            # need several times as much.
             numbers = {name: array("q") for name in names if name and name not in _NODES}
             nodes: dict[str, list[str]] = {name: [] for name in names if name in _NODES}
             lines = array("q")
@@ -445,7 +444,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert labels and ranks, read as text, to ranks by the rules of `schedule_from_csv`."""
+        """Convert the file's nodes (labels or ranks) to ranks, as `schedule_from_csv` describes."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

@@ -1,6 +1,6 @@
 """One-port broadcasts: optimal broadcasts from records, and broadcasts by doubling.
 
-**Optimal** broadcasts are records, that is, search results that come with starcast. They are proven
+**Optimal** broadcasts are records: stored search results that come with starcast and are proven
 optimal. Their root is the identity; for other roots, they are translated.
 
 **Substar doubling** on S_{n,k} informs larger and larger substars. The proof is in
@@ -23,9 +23,8 @@ doubles in each round. These nodes then send to the other substars over the last
 all substars broadcast in the same way, at the same time. The number of rounds is the sum of
 1 + ceil(log2(i-1)) over i = 2..n (docs/one-port-conjecture.md has the proof).
 
-**Optimal substars** divides S_n in the same way, but only into substars S_9, for which a recorded
-broadcast is proven optimal. Each substar then executes this broadcast. If n <= 9, S_n is not
-divided.
+**Optimal substars** divides S_n in the same way, but stops at substars S_9, each of which executes
+a recorded broadcast that is proven optimal. If n <= 9, S_n is not divided.
 """
 
 from collections.abc import Mapping
@@ -75,9 +74,11 @@ class _Turns(NamedTuple):
 
 
 def _best_turns(size: int, others: int) -> _Turns:
-    """Return the fastest plan for a complete graph of ``size`` nodes.
+    """Return the fastest plan by which one node, the centre, informs a complete graph.
 
-    The centre also sends over ``others`` links to nodes outside the complete graph.
+    Args:
+        size: the number of nodes of the complete graph.
+        others: the number of nodes outside the complete graph to which the centre also sends.
     """
     choices = []
     for own in range(1, max(size - 1, 1).bit_length() + 1):
@@ -105,7 +106,7 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return x such that floor(log2(x)) doublings precede the round that informs node ``number``.
+    """Return x such that node ``number`` is informed after floor(log2(x)) complete doublings.
 
     The nodes 1 to 2^own - 1 of a complete graph are informed in the ``own`` rounds in which the
     centre sends. In each later round, a *doubling*, the number of informed nodes except the centre
@@ -117,7 +118,7 @@ def _doublings(number: _Integers, own: int) -> _Integers:
 
 def _log2(values: _Integers) -> _Integers:
     """Return the integer part of the binary logarithm of positive numbers."""
-    # The exponent of a float is exact below 2^53, where a logarithm would be rounded.
+    # Below 2^53, the exponent of a float is exact, but a computed logarithm may be rounded.
     exponents: _Integers = np.frexp(values.astype(float))[1].astype(np.int64)
     return exponents - 1
 
@@ -214,13 +215,13 @@ def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Draf
     return build_rounds(topology, ports_towards(topology, informer), rounds)
 
 
-#: The largest n for which starcast has a recorded one-port broadcast on S_n proven optimal.
+#: The largest n such that starcast has a record of an optimal one-port broadcast on S_n.
 LARGEST_OPTIMAL = 9
 _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission within one substar; see `_doubling`.
+    """A transmission within a substar, in the broadcast by symbol doubling.
 
     Attributes:
         sender: the index of the sender, in the order in which nodes are informed.
@@ -234,13 +235,13 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the transmissions within the root's substar, for S_n with n = ``size``.
+    """Return the transmissions in the root's substar, with which symbol doubling on S_n begins.
 
-    A substar is the set of nodes with the same symbol at position ``size``. For each of the other
-    symbols, the transmissions inform one node that begins with this symbol. Nodes are numbered in
-    the order in which they are informed; node 0 is informed at the start. Transmission i, from 0,
-    informs node i + 1, whose first symbol is node 0's symbol at position i + 2. In each round all
-    informed nodes send, until all symbols are used.
+    Here n is ``size``, and a substar is the set of nodes with the same last symbol. For each of the
+    other symbols, the transmissions inform one node that begins with this symbol. Nodes are
+    numbered in the order in which they are informed; node 0 is informed at the start. Transmission
+    i, from 0, informs node i + 1, whose first symbol is node 0's symbol at position i + 2. In each
+    round all informed nodes send, until each of these symbols is the first symbol of some node.
     """
     arranged = [list(range(size))]
     steps: list[_Step] = []

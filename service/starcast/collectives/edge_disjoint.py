@@ -114,7 +114,7 @@ def _build_allgather(
     copies, a tree has at most c = ceil(Mx / (n-1)) units. These units cross the h-th link of the
     traversal in the steps (h-1)c+1 to hc, so the traversal takes c (n! - 1) steps. In Fragopoulou &
     Akl 1996, section 4.4, nodes wait for acknowledgements; here the steps are fixed, so a fault
-    does not stop the traversal. In every step the links of the trees have different dimensions, so
+    does not stop the traversal. The links that are crossed in a step have different dimensions, so
     all sources can send at the same time (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
@@ -169,9 +169,9 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
     # Nodes on short necklaces begin with 1, so only the other symbols can be displaced.
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
     detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
-    # The sum above contains the smallest detours of all nodes. But nodes on short necklaces are
-    # assigned to trees in turn and need not have their smallest detours, so their terms are
-    # subtracted.
+    # The sum above contains the smallest detours of all nodes. But the copies for nodes on short
+    # necklaces go to the trees in turn, not to those with the smallest detours, so the terms of
+    # these nodes are subtracted.
     detour_sum -= sum(
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
@@ -240,12 +240,11 @@ def _nearest_trees(
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Return, for each node on a full necklace, the trees in which the node's level is smallest.
 
-    A full necklace has n-1 nodes.
+    A full necklace has n-1 nodes, a short necklace has fewer.
 
     Returns:
-        Two arrays: the trees, int64 ``[copies, nodes]``, with meaningless entries for all other
-        nodes; and the ranks of the nodes on short necklaces (fewer than n-1 nodes), without the
-        root.
+        Two arrays: int64 ``[copies, nodes]``, the trees of each node, meaningless for nodes on
+        short necklaces; and the ranks of the nodes on short necklaces, without the root.
     """
     rings = necklaces(forest.topology.n)
     full = rings.period == forest.trees
@@ -272,9 +271,9 @@ def _build_alltoall(
 
     R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
     k = 2..n (Fragopoulou & Akl 1996, section 4.6). These n-1 paths are rotations of one another, so
-    in every step the links have different dimensions (Lemma 7). On short necklaces, several of the
-    nodes R^(k-2)(i) are the same. But i runs through all n!-1 nodes, so each node still uses each
-    tree once. Nodes i are ordered by their level in tree 2, then by rank. For M messages in x
+    in every step the links have different dimensions (Lemma 7). If the necklace of i is short, some
+    of the nodes R^(k-2)(i) are equal. But i runs through all n!-1 nodes, so each node still uses
+    each tree once. Nodes i are ordered by their level in tree 2, then by rank. For M messages in x
     copies, a tree has at most c = ceil(Mx / (n-1)) units for a destination. All these units cross a
     link before any of them crosses the next link, so the schedule takes c steps times the sum of
     the levels in a tree.
@@ -297,9 +296,9 @@ def _build_alltoall(
 
 
 def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
-    """Return, for each tree and node, the step in which the node's group starts.
+    """Return, for each tree and node, the step in which the alltoall begins to serve the node.
 
-    A group consists of one node per tree; these nodes are rotations of one another.
+    The nodes that the trees serve at the same time are rotations of one another.
 
     Args:
         level: the level of each node in tree 2, int32 ``[nodes]``.

@@ -11,9 +11,9 @@ Switches receive and pass on units like other nodes, but in the one-port model t
 number of links in a step. At the end, rows that deliver a unit to a switch that does not pass it on
 are removed.
 
-The number of steps is not known in advance. Small schedules are therefore built several times with
-different random numbers, and the schedule with the fewest steps is used; building ends early if a
-schedule reaches a lower bound.
+The number of steps depends on random choices. Small schedules are therefore built several times
+with different random numbers, and the schedule with the fewest steps is used. The attempts end
+early if a schedule reaches a lower bound on the number of steps.
 
 The schedules are not symmetric, even on topologies with translations, so they have the rows of all
 sources. `starcast.collectives.reductions` derives the reversed collectives and allreduce.
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 #: The maximum number of attempts to build one schedule. With more than one attempt, all attempts
 #: together build at most `_ATTEMPTED_ROWS` rows.
 _ATTEMPTS, _ATTEMPTED_ROWS = 64, 1_000_000
-#: Number of rows after which compiled loops return, so that Ctrl-C can take effect: it cannot
-#: interrupt these loops.
+#: Number of rows after which a compiled loop returns. Ctrl-C takes effect only between the calls
+#: of such loops.
 _ROWS_PER_CALL = 1_000_000
 _SOURCE = "starcast: greedy matching (idea: Won et al. 2024)"
 #: The type of a function ``take_steps(rows, random_state, goal)``, which appends steps to the rows
@@ -64,7 +64,7 @@ def _best_rows(
     Args:
         prepare: ``prepare()`` begins a new schedule and returns a function that appends its steps.
         rows: the number of rows that each attempt builds.
-        least: a function that returns a lower bound on the number of steps.
+        least: ``least()`` returns a lower bound on the number of steps.
         seed: the random seed.
     """
     from starcast.collectives import matching  # noqa: PLC0415 - imports numba, which takes long

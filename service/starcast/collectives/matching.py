@@ -11,9 +11,9 @@ the unit that the fewest nodes have. In the one-port model, the links of a step 
 senders with receivers.
 
 **Routing** (scatter, alltoall): units travel along shortest paths. In each step every directed link
-of capacity c takes up to c waiting units that it brings nearer to their destinations, those with
-the largest remaining distances first. In the one-port model, the links of a step are a matching
-again.
+of capacity c carries up to c waiting units, each of which it brings nearer to its destination;
+units with the largest remaining distances go first. In the one-port model, the links of a step are
+again a matching.
 """
 
 from typing import Any, NamedTuple
@@ -33,7 +33,8 @@ _SAMPLES = 2
 #: The factor by which the fractional weights of one-port matchings are multiplied before they are
 #: rounded down to integers.
 _SCALE = 4096
-#: The number of units in an int64 of `Holdings`, small enough that no such integer is negative.
+#: The number of units stored in one int64 of `Holdings`. With at most 63 bits in use, the integers
+#: are never negative.
 _BITS = 62
 
 _Integers = NDArray[np.int32]
@@ -141,7 +142,7 @@ def _pick(
     start = draw(chance, words * _BITS)
     word = start // _BITS
     found = held.before[sender, word] & ~held.now[receiver, word]
-    # The units whose numbers are below the start of the search are considered last.
+    # In the word where the search begins, the units below the start are searched last.
     last = found & ((1 << (start % _BITS)) - 1)
     found ^= last
     best, least = -1, 0
@@ -188,10 +189,10 @@ def _exchange(
     rows: FoundRows,
     chance: NDArray[np.int64],
 ) -> bool:
-    """Find a unit for an idle link to a node if the link's sender has no unit that the node lacks.
+    """Let an idle link take over a unit that another link carries to the same node in this step.
 
-    The idle link takes over a unit that another link carries to the node in this step, if the
-    sender of the other link can send a different unit instead.
+    The sender of the idle link holds no unit that the node still lacks. The sender of the other
+    link must be able to send a different unit instead.
 
     Args:
         table: the neighbours, int32 ``[nodes, ports]``.
@@ -203,7 +204,7 @@ def _exchange(
         chance: the state of the random number generator; modified in place.
 
     Returns:
-        True if another link was found, so that the idle link now carries a unit; otherwise False.
+        Whether the idle link now carries a unit.
     """
     sender = table[node, slot]
     for row in range(first, rows.counts[0]):
@@ -399,8 +400,8 @@ def _inform(
         for slot in range(ports):
             if held.lacks[table[node, slot]] > 0:
                 further += ahead[table[node, slot]]
-        # Nodes that lack more units come first, then nodes on which neighbours depend, then the
-        # neighbours of such nodes.
+        # The weight is larger for nodes that lack more units. Among nodes that lack equally many
+        # units, it is larger if neighbours depend on the node or on the node's neighbours.
         weight = ports * ahead[node] + 3 * further + draw(chance, ports * _SCALE // 20)
         weight += held.lacks[node] * (5 * ports * ports * _SCALE)
         pairing.keys[count] = -(weight * nodes + node)
@@ -456,8 +457,8 @@ def spread(
             continue
         pairing.is_done[:], pairing.is_used[:] = False, False
         before = -1
-        # In a step, an endpoint sends at most once and receives at most once, but a switch does so
-        # once over each link. So switches may need several matchings.
+        # In a step, an endpoint sends and receives at most once, but a switch may use all links. So
+        # if there are switches, a step may need several matchings.
         while rows.counts[0] > before:
             before = rows.counts[0]
             _inform(table, capacity, held, rows, chance, endpoints, pairing, urgency)
@@ -476,7 +477,8 @@ class Waiting(NamedTuple):
         left: ``[destinations, nodes]``, the distances to the destinations.
         goal: int32 ``[units]``, for each unit, the row of `left` for its destination.
         first: int32 ``[nodes, ports, distances]``, the first unit of each list, or -1.
-        longest: int32 ``[nodes, ports]``, an upper bound on the distances in the lists of a link.
+        longest: int32 ``[nodes, ports]``, for each link, an upper bound on the remaining distances
+            of the units that wait for it.
         following: int32 ``[units * ports]``, the next unit in the same list, or -1.
         preceding: int32 ``[units * ports]``, the previous unit in the same list, or -1.
         waits: int64 ``[nodes]``, the number of units that wait at each node.
@@ -528,7 +530,7 @@ def _insert_all(table: _Integers, waiting: Waiting, source: NDArray[np.int64]) -
 
 @jit
 def _insert(table: _Integers, waiting: Waiting, node: int, unit: int) -> None:
-    """Let a unit wait at a node: add it to the node's lists, unless it is at its destination."""
+    """Add a unit to the lists of the node at which it waits, unless this is its destination."""
     ports = table.shape[1]
     goal = waiting.goal[unit]
     left = np.int64(waiting.left[goal, node])
@@ -643,6 +645,6 @@ def route(
                             _add_row(rows, node, slot, unit)
             if not one_port or endpoints == nodes:
                 break
-        # Units are inserted at the end of the step, because a unit crosses one link per step.
+        # Units are inserted only at the end of the step, so that a unit crosses one link per step.
         for row in range(first, rows.counts[0]):
             _insert(table, waiting, table[rows.node[row], rows.slot[row]], rows.unit[row])

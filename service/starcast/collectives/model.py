@@ -34,8 +34,8 @@ MULTI_SOURCE: tuple[Collective, ...] = ("allgather", "alltoall", "reduce-scatter
 REDUCTIONS: tuple[Collective, ...] = ("reduce", "reduce-scatter", "allreduce")
 COLUMNS = INTEGER_COLUMNS
 PORT_MODELS = {"all": "all-port", "one": "one-port"}
-#: Maximum number of rows of a schedule, and the memory per row. A row takes 18 bytes in its columns
-#: and about 60 more during sorting, so a machine with 16 GB can build a schedule of this size.
+#: Maximum number of rows of a schedule, and bytes of memory per row: 18 in the columns and about 60
+#: more during sorting. So a machine with 16 GB can build a schedule of the maximum size.
 MAX_ROWS = 100_000_000
 BYTES_PER_ROW = 80
 #: Collectives in which each unit goes from one source to one destination. The unit's number encodes
@@ -69,8 +69,8 @@ class Schedule(Displayable):
     contribution or, at a switch, nothing. Copies of a unit, which differ in ``tree``, are summed
     separately.
 
-    Units that a node would send to itself have numbers but no rows. A gather is a reversed scatter,
-    but its steps count forwards: leaves send first.
+    Units that a node would send to itself have numbers but no rows. A gather is a reversed scatter;
+    its steps are numbered in the order of time, so leaves send first.
 
     Args:
         topology: the topology or its spec.
@@ -199,8 +199,8 @@ class Schedule(Displayable):
     def message_units(self) -> int:
         """The number of units into which one message is split.
 
-        The message of an allreduce is the entire vector of a node; in a reduce-scatter, the message
-        is the part for one destination.
+        In an allreduce, a message is the entire vector of a node; in a reduce-scatter, it is the
+        part of the vector for one destination.
         """
         if self.collective == "allreduce":
             return self.units * (self.topology.endpoints if self.symmetric else 1)
@@ -223,7 +223,8 @@ class Schedule(Displayable):
             root: rank of the new root; the root of this schedule must be the identity.
 
         Raises:
-            InputError: the collective cannot have this number of units.
+            InputError: the topology has no translations, or the number of units is invalid for the
+                collective.
             RejectedError: a row is invalid, so its image is undefined.
         """
         if root == 0:
@@ -242,7 +243,7 @@ class Schedule(Displayable):
         unit (source*N + destination)*M + i.
 
         Raises:
-            InputError: the collective cannot have this number of units.
+            InputError: the number of units is invalid for the collective.
             LimitError: the expanded schedule has more than `MAX_ROWS` rows, or unit numbers that
                 exceed int32.
             RejectedError: a row is invalid, so its images are undefined.
@@ -272,10 +273,12 @@ class Schedule(Displayable):
     def _check_addresses(self) -> None:
         """Check that every row can be translated.
 
-        Translation computes some ports from senders and receivers, which would hide a wrong port.
+        Ports are checked, too: translation computes some ports from senders and receivers, which
+        would hide a wrong port.
 
         Raises:
-            InputError: the collective cannot have this number of units.
+            InputError: in a scatter, gather or alltoall, the number of units is not a multiple of
+                the number of endpoints.
             RejectedError: a row names a node, port, unit or tree that does not exist, or a receiver
                 that is not across the port.
         """
@@ -365,11 +368,12 @@ class Draft(NamedTuple):
 
 
 def count_separate_messages(topology: Topology, collective: str, symmetric: bool) -> int:
-    """Return the number of messages that have units of their own.
+    """Return the number of messages whose units are numbered separately.
 
-    These are the messages of all sources; in a scatter, gather or alltoall, there is a message for
-    each pair of a source and a destination, including the messages from a node to itself. An
-    allreduce counts as one message. A symmetric schedule has only the messages of one source.
+    There is one message per source; in a scatter, gather or alltoall, one for each pair of a source
+    and a destination, including pairs of a node with itself; in a reduce-scatter, one per
+    destination. A broadcast, reduce or allreduce has a single message. A symmetric schedule has
+    only the messages of one source (in reductions, of one destination).
     """
     has_sources = collective in MULTI_SOURCE and collective != "allreduce" and not symmetric
     sources = topology.endpoints if has_sources else 1

@@ -173,7 +173,7 @@ def _declare_segmented(construction: str, source: str) -> None:
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
         smallest=entry.smallest, forest_construction=lambda *_: construction,
-        # On topologies without the greedy tree, the name `greedy` stands for `greedy-matching`.
+        # On topologies without the greedy tree, the name `greedy` selects `greedy-matching`.
         elsewhere="greedy-matching" if construction == "greedy" else "",
         rows=lambda topology, arguments: (
             entry.count_trees(topology) * count_messages(topology, arguments)
@@ -225,11 +225,11 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | No
 
     Both rules send the messages for the furthest nodes first; at equal distance, lower ranks come
     first. Messages never wait on their paths, so two messages of a subtree are never on the same
-    level. In a single tree, and in trees that differ only in their leaves, no link carries two
-    messages in a step, and every message is followed by messages to all nodes above its
-    destination. The schedule then takes as many steps as there are messages for the largest subtree
-    (all-port), or messages in total (one-port). In other trees messages can collide; the simulator
-    reports such collisions.
+    level at the same time. In a single tree, and in trees that differ only in their leaves, no link
+    carries two messages in a step, and no message arrives after the step in which the root sends
+    its last message. The schedule then takes as many steps as there are messages for the largest
+    subtree (all-port), or messages in total (one-port). In other trees messages can collide; the
+    simulator reports such collisions.
 
     Args:
         forest: the trees; every node must be in at least one.
@@ -290,10 +290,10 @@ def _check_all_reached(forest: Forest, trees_per_node: NDArray[np.int64]) -> Non
 
 
 def balanced_forest(topology: Topology, messages: int) -> Forest:
-    """Return the balanced trees for several messages, one tree per message but at most n-1 trees.
+    """Return the balanced trees for several messages: one tree per message, but at most n-1 trees.
 
-    Message c travels down tree c mod (n-1). A balanced tree numbers the nodes that start with 1 as
-    m = 1, 2, .., and each number determines the dimension v(m) towards the parent. The numbers
+    Message c travels down tree c mod (n-1). In a balanced tree, the nodes that start with 1 have
+    the numbers m = 1, 2, .., and v(m) is the dimension from such a node to its parent. The numbers
     continue from message to message, so all messages together fill the root's subtrees as equally
     as a single message does (Fragopoulou & Akl 1993, section 5.1). Each message uses (n-1)! - 1
     numbers. For n >= 3 this is -1 modulo n-1, and v(m) depends on m modulo n-1. Hence the tree of
@@ -342,8 +342,8 @@ def refuse_uneven(topology: Topology, arguments: Arguments) -> Refusal | None:
 #: The smallest n for which perfectly balanced trees are defined. In S_2 there is nothing to rotate
 #: (docs/definitions/fragopoulou-akl.md, pitfall 18).
 SMALLEST_BALANCED = 3
-#: The number of messages of algorithms along perfectly balanced trees. A node whose necklace has p
-#: nodes is in (n-1)/p trees, so n-1 messages can be divided equally among the trees of any node.
+#: The argument ``messages`` of algorithms along perfectly balanced trees. A node whose necklace has
+#: p nodes is in (n-1)/p trees, so n-1 messages can be divided equally among the trees of any node.
 MultipleMessages = Annotated[
     int,
     Argument(

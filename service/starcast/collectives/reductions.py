@@ -76,8 +76,8 @@ def build_allreduce(spread: Schedule) -> Schedule:
     reduce-scatter, has ended. A broadcast may begin before the first part, a reduce, has ended: the
     root sends the units in the order in which it completes their sums. The broadcast starts in the
     earliest step such that every sum is complete in time and the two parts do not conflict. They
-    conflict if, in some step, both use a link that carries only one unit, or if, in the one-port
-    model, an endpoint sends in both or receives in both.
+    conflict if they use the same link in a step and the link can carry only one unit. In the
+    one-port model, they conflict if an endpoint sends, or receives, in both parts in a step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns
@@ -94,12 +94,12 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
-    """Return the step in which the broadcast part of an allreduce first sends each unit.
+    """Return, for each unit of a broadcast, the first step in which the unit is sent.
 
     Returns:
-        int64 ``[units]``.
+        int64 ``[units]``; the last step of the broadcast for units without rows.
     """
-    # A unit without rows counts as sent in the last step, so it does not delay the broadcast.
+    # With this initial value, units without rows do not delay the broadcast part of an allreduce.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
     return first
@@ -149,9 +149,9 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
 
     Returns:
         In the one-port model, an array for senders and an array for receivers. In the all-port
-        model, an array for links; if a link can carry several units as one packet, an empty list.
-        Each array is bool ``[numbers, steps]``, indexed by the number of the node or link, and by
-        the step, from 0.
+        model, an array for links, or no array if a link can carry several units as one packet. Each
+        array is bool ``[numbers, steps]``, indexed by the number of the node or link, and by the
+        step, from 0.
     """
     topology = schedule.topology
     used: list[NDArray[np.integer]] = []

@@ -83,7 +83,7 @@ def route_units(
     On its path, each unit makes one hop every ``gap`` steps.
 
     Args:
-        forest: the trees whose paths the units take.
+        forest: the trees along which the units travel.
         tree: int ``[units]``, the tree of each unit.
         destination: int ``[units]``, ranks of nodes in that tree other than the root.
         departure: int ``[units]``, the step in which each unit crosses its first link.
@@ -180,7 +180,7 @@ def serialize_ports(topology: Topology, rows: Columns) -> Columns:
 
 def _sort_order(rows: Columns) -> NDArray[np.intp]:
     keys = (rows.step, rows.sender, rows.port, rows.tree, rows.unit)
-    # Sorting by one combined integer key replaces the five sorts of `lexsort`, one per column.
+    # One sort by a combined integer key is faster than `lexsort`, which sorts once per column.
     combined = np.zeros(len(rows.step), dtype=np.int64)
     if not len(combined):
         return np.argsort(combined)
@@ -196,12 +196,14 @@ def _sort_order(rows: Columns) -> NDArray[np.intp]:
 
 
 class Units(NamedTuple):
-    """The units that the root sends, with an entry per copy; each array is int64 ``[units]``.
+    """The units that the root sends, as parallel arrays, int64 ``[units]``.
+
+    If a unit is sent in several copies, there is an entry for each copy.
 
     Attributes:
-        tree: the tree along which the unit travels.
-        destination: the rank of the unit's destination.
-        unit: the number of the unit; all copies of a unit have the same number.
+        tree: the tree along which each unit travels.
+        destination: the rank of each unit's destination.
+        unit: the number of each unit; all copies of a unit have the same number.
     """
 
     tree: NDArray[np.int64]
@@ -281,7 +283,7 @@ def expand_rows(
         units_per_node: the number of units per node if unit numbers encode nodes, else 0.
     """
     count = len(rows.step)
-    # All integer columns become int32, because unit numbers may need it; ``combine`` stays bool.
+    # Integer columns become int32, because the new unit numbers may exceed their old dtype.
     expanded = rows.apply(
         lambda column: np.empty(count * topology.nodes, bool if column.dtype == bool else np.int32)
     )

@@ -1,7 +1,7 @@
 """Algorithms for comparison: rings, recursive doubling, and pipelines along any forest.
 
-The ring needs a Hamiltonian cycle, which starcast constructs for star graphs and hypercubes, and
-searches for on other topologies; recursive doubling needs a hypercube. The algorithm
+The ring needs a Hamiltonian cycle: starcast constructs one on star graphs and hypercubes, and
+searches for one on other topologies. Recursive doubling needs a hypercube. The algorithm
 ``hamiltonian-decomposition`` uses the link-disjoint cycles in records, which are stored search
 results that come with starcast. With the algorithm ``forest``, a new construction can be compared
 with constructions of the papers. Since the trees of a forest may share links, units that cross a
@@ -44,8 +44,8 @@ def rotate_messages(
     """Return the rows that send messages of all sources along a Hamiltonian cycle.
 
     One-port: every message travels in one direction and reaches all other nodes. All-port: every
-    message travels in both directions, and reaches half of the other nodes in each direction; the
-    longer half alternates between the directions from message to message.
+    message travels in both directions, and reaches half of the other nodes in each direction; if
+    their number is odd, the direction with one node more alternates from message to message.
 
     Args:
         topology: the topology that contains the cycle.
@@ -135,7 +135,8 @@ def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages)
 def _build_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build recursive doubling: in each step, neighbours across a dimension exchange all messages.
 
-    The message of a source travels down its binomial tree, across one dimension per step.
+    All nodes use the same dimension in a step. The message of a source thus travels down the
+    source's binomial tree, across one dimension per step.
     """
     forest = trees.forest(topology, "binomial")
     unit = np.zeros(1, dtype=np.int32)
@@ -158,9 +159,9 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
 
     A record provides C link-disjoint cycles, and message i uses cycle i mod C. The messages of a
     cycle follow one another. On N nodes, a message makes N - 1 hops, half of them in each
-    direction. If N - 1 is odd, the longer half alternates between the directions. The k messages of
-    a cycle take ceil(k (N - 1) / 2) steps. This equals the lower bound if the degree is 2C and the
-    number of messages is divisible by C.
+    direction; if N - 1 is odd, the direction with one hop more alternates from message to message.
+    The k messages of a cycle take ceil(k (N - 1) / 2) steps. This equals the lower bound if the
+    degree is 2C and the number of messages is divisible by C.
     """
     paths = record_witness(_CYCLES, topology)["ports"]
     parts = [
@@ -206,7 +207,7 @@ def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
     levels = trees.forest(topology, str(arguments["base"])).levels()[:, : topology.endpoints]
     number, node = np.indices(levels.shape)
     each, more = divmod(int(arguments["messages"]), len(levels))
-    # Tree t carries message i for destination d if d + i = t modulo the number of trees.
+    # Message i for destination d travels down tree t if d + i = t modulo the number of trees.
     return int((levels * (each + ((number - node) % len(levels) < more))).sum())
 
 

@@ -1,4 +1,4 @@
-"""Compare stored runs: compute changes in time and verdicts, and choose the table columns."""
+"""Compare stored runs: compute time changes and verdicts, and choose the table columns."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -35,8 +35,8 @@ BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable
 #: Columns that compare a side's time with the baseline's time. The baseline has no such columns.
 CHANGES = ("change", "change_percent", "verdict")
 
-#: The values of `CHANGES` for one side: the change of its time, absolute and in per cent, and the
-#: verdict. A value that is not defined is None.
+#: One side's values of `CHANGES`: the change in time, absolute and in per cent, and the verdict. An
+#: undefined value is None.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
 #: The default value of each parameter as text; headers omit default values.
@@ -50,9 +50,9 @@ class Comparison:
     Attributes:
         sides: the sides; the first side is the baseline.
         matches: the matched runs, one match per row.
-        across: the axes (run parameters) on which the runs in a row may differ although these axes
-            define the problem; a subset of `QUESTION`.
-        by: the last parameter on which runs are matched: ``message_units``, the number of pieces of
+        across: the axes on which the runs in a row may differ; a subset of `QUESTION`, the run
+            parameters that define a problem.
+        by: the parameter on which runs are matched last: ``message_units``, the number of pieces of
             a message, or ``segments``, the number of segments per tree.
         everything: whether all parameters, figures and rows are shown; if False, only parameters,
             figures and rows with differences are shown.
@@ -158,9 +158,10 @@ class Comparison:
         return replace(self, sides=tuple(named))
 
     def with_short_names(self) -> "Comparison":
-        """Return the comparison without the experiment in side names, if all sides share it.
+        """Return the comparison, with sides named ``PART`` if all names are ``EXPERIMENT/PART``.
 
-        The reasons why runs are not comparable keep the original names.
+        The experiment must be the same for all sides. The reasons why runs are not comparable keep
+        the original names.
         """
         return replace(self, sides=side_names.with_short_names(self.sides))
 
@@ -171,8 +172,8 @@ class Comparison:
     def columns(self) -> list[str]:
         """Return the names of the columns to display: parameters, figures, changes, gaps and notes.
 
-        A run's gap is the run's simulated time divided by the lower bound. A note states why runs
-        are not comparable.
+        A run's gap is the run's simulated time divided by the lower bound. A note is the reason why
+        runs are not comparable.
         """
         columns = self.parameters()
         return columns + self._result_columns() + self._note_column()
@@ -240,11 +241,11 @@ class Comparison:
         return [self._row(match) for match in self.shown()]
 
     def lines(self, match: Match) -> list[dict[str, Any]]:
-        """Return the figures of a match as one line per side, the baseline first.
+        """Return the figures of a match as one dict per side, the baseline first.
 
-        A line has the parameters and figures of the side's run, its change relative to the
-        baseline, its gap, and whether the side is among the fastest (`best`). If the run is not
-        comparable with the baseline's run, a note states the reason.
+        A dict has the parameters and figures of the side's run, its change relative to the
+        baseline, its gap, and whether the side is among the fastest (``best``). If the run is not
+        comparable with the baseline's run, ``note`` is the reason.
         """
         best = self.best(match)
         return [
@@ -394,8 +395,8 @@ def compare(
         baseline: the name of the side with which the other sides are compared (default: the first).
         across: axes of `ALLOWED_ACROSS` on which matched runs may differ. Each side is split into
             sides whose runs have equal values on these axes.
-        by: the last parameter on which runs are matched: the number of message units, or of
-            segments per tree. If the two are equal in all runs, ``segments`` is used.
+        by: the parameter on which runs are matched last: the number of message units, or of
+            segments per tree. If these numbers are equal in all runs, ``segments`` is used.
 
     Raises:
         InputError: there are fewer than two sides after splitting, ``across`` contains an axis that

@@ -3,8 +3,8 @@
 With a fixed number of segments, the time is a linear function of the message size m, so the
 crossover of two algorithms is computed exactly, in rational numbers. The minimum time over several
 numbers of segments is the lower envelope of the lines for these numbers, and the crossovers of such
-envelopes are exact as well. If the stored times are not on such lines (for example if the runs
-for each m have another number of segments), the crossover is only known to lie between two stored
+envelopes are exact as well. If the stored times are not on such lines (for example if a different
+number of segments was run for each m), the crossover is only known to lie between two stored
 message sizes.
 """
 
@@ -60,7 +60,8 @@ class Crossing:
         how: the kind of crossover. `AT`: the curves cross exactly at ``low``. `BETWEEN`: the curves
             cross somewhere between ``low`` and ``high``. `EQUAL`: the curves are equal from ``low``
             to ``high``.
-        below, above: the labels of the better curves for smaller and for larger messages.
+        below, above: the label of the better curve for messages smaller than ``low``, and for
+            messages larger than ``high``.
         figures: the kind of cost: simulated times, closed forms, or `BOTH`.
         choice: the numbers of segments that are compared. `BEST`: the best stored number at every
             message size. `ONE`: one of several stored numbers. `ONLY`: the only stored number.

@@ -125,8 +125,8 @@ class Curve:
 
         A schedule does not depend on the message size, so the number of start-ups is constant and
         the number of bytes grows linearly. Numbers of segments whose stored times at ``sizes`` are
-        not on a line are omitted. The result is None if no number remains, or if the minimum stored
-        time at one of ``sizes`` is not on the lowest line.
+        not on a line are omitted. The result is None if no number remains, or if at one of
+        ``sizes`` the minimum stored time differs from the minimum of the lines.
         """
         lines = {
             segments: line
@@ -160,7 +160,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one plot; their runs agree on the axes in `AXES`, except those in ``across``.
+    """The curves of one plot; their runs agree on all axes in `AXES` that are not in ``across``.
 
     Attributes:
         question: the values on the axes in `AXES`. For an axis in ``across``, the value is a text
@@ -188,7 +188,7 @@ class Panel:
 
     @property
     def bound(self) -> Mapping[Fraction, Fraction]:
-        """The lower bound at each message size; it holds for all runs of the panel."""
+        """For each message size, a lower bound on the times of all runs of the panel."""
         lines = self.bound_lines()
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
@@ -269,7 +269,7 @@ def panels(comparison: Comparison) -> list[Panel]:
             if run.status != "complete" or run.missing or figure(run, "time") is None:
                 continue
             # Runs with different values on an axis in `across` share a panel; the curves' labels
-            # state the values.
+            # contain the values.
             question = tuple(None if axis in across else value(run, axis) for axis in AXES)
             part = tuple(getattr(run, name) for name in (*across, *PARTS))
             sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -305,8 +305,8 @@ def panels(comparison: Comparison) -> list[Panel]:
 def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
     """Select runs for the plots of links used, and return panels with these runs as `profiled`.
 
-    For each curve, the fastest run is selected at the largest size that all curves of the panel
-    have, or at the curve's own largest size if no size is common. Curves whose network has an
+    For each curve, the fastest run is selected at the largest message size that all curves of the
+    panel have, or at the curve's own largest size if no size is common. Curves whose network has an
     unknown size are omitted.
 
     A schedule does not depend on message_bytes, t_s, t_c and faults, so several panels can have the
@@ -378,7 +378,7 @@ def _fingerprint(runs: Iterable[Run]) -> frozenset[_Key]:
 
 
 def _line(runs: Sequence[Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the line of time against message size on which the runs of all sizes lie, or None."""
+    """Return the line through the times of the runs at all ``sizes``; None if no line fits."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None

@@ -78,7 +78,7 @@ class ExperimentList(Table):
     def readable(self) -> Table:
         """Return the table with at most two values per axis, and without the column ``points``.
 
-        For an incomplete grid, the column of runs also states the number of points.
+        For an incomplete grid, the column ``runs`` shows both numbers, such as ``3 of 8``.
         """
         rows = []
         for row in self.rows:
@@ -159,7 +159,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
 def list_grid(side: Side) -> Table:
     """List the runs of an experiment in the order of ``side.runs``.
 
-    If runs are missing, the table's note states their number.
+    If runs are missing, the table's note contains their number.
     """
     rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
@@ -344,7 +344,7 @@ def paper_rows(table: PaperTable, runs: Sequence[Run]) -> list[tuple[Case, list[
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
     Raises:
-        NotFoundError: no run has the parameters of a row of the table.
+        NotFoundError: none of the other runs has the parameters of a row of the table.
     """
     usable = [
         run

@@ -1,7 +1,7 @@
 """Match stored runs: find the runs for each row of a comparison, and explain missing matches.
 
 Two runs are comparable if they solve the same problem, that is, if they have the same values on the
-axes of `QUESTION`, such as the topology, message_bytes and the faults. If a comparison names some
+axes of `QUESTION`, such as topology, message_bytes and faults. If a comparison names some
 of these axes in ``across``, comparable runs may differ on them. Comparable runs may always differ
 on the axes of `CHOICE`, such as the algorithm and its segments. Below, the axes in ``across`` and
 the axes of `CHOICE` are called choice axes.
@@ -9,10 +9,10 @@ the axes of `CHOICE` are called choice axes.
 Runs of two sides that solve the same problem are matched on one choice axis after the other. If the
 sides have a common value on an axis, runs with equal values on this axis are matched; otherwise
 the axis is the difference to be compared. The last choice axis is the number of units into which a
-message is split. (The ``segments`` of `multiple` are pieces of each tree's share; those of
-`edge-disjoint` are pieces of the entire message.) A run whose number of units does not occur on the
-other side is not matched at first. Then the fastest of these runs of each side are matched, so that
-each algorithm is compared at its best number of units.
+message is split or, on request, ``segments``. (The segments of `multiple` are pieces of each tree's
+share of a message; those of `edge-disjoint` are pieces of the entire message.) A run whose number
+of units does not occur on the other side is not matched at first. Then the fastest of these runs of
+each side are matched, so that each algorithm is compared at its best number of units.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,8 +27,8 @@ from starcast.support.axes import CHOICE, QUESTION
 from starcast.support.runs import FIGURES, Run
 from starcast.topologies import count_nodes
 
-#: The last parameter on which runs are matched: the number of units of a message, or of segments
-#: per tree.
+#: The parameters on which runs can be matched last: the number of units of a message, and the
+#: number of segments per tree.
 MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
 #: All parameters used for matching. The parameter ``messages`` is omitted, because it equals the
 #: segments if an algorithm has an argument ``messages``.
@@ -77,7 +77,7 @@ class Match:
     def values(self, parameter: str) -> tuple[Any, ...]:
         """Return a parameter's value as a tuple of length 1, if all runs share the value.
 
-        Otherwise, the tuple has one value per side; it is None for a side without a run.
+        Otherwise, the tuple has one value per side. The value of a side without a run is None.
         """
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
@@ -121,7 +121,7 @@ def figure(run: Run | None, name: str, kind: str = "simulated") -> Any:
 
 
 def gap(run: Run | None, kind: str = "simulated") -> Fraction | None:
-    """Return a time of a run divided by the lower bound.
+    """Return a run's time, simulated or from the closed form, divided by the lower bound.
 
     The result is None if the time or the bound is missing or the bound is 0. The gap of the
     simulated time is also None if units are missing or a node is faulty, because the bound applies
@@ -147,8 +147,8 @@ def find_matches(
 
     If several runs of a side have equal parameters and figures, only the first of them is used.
     Every other run of every side is in at least one row. The first side is the baseline. Matched
-    runs may differ on the axes in ``across``. The last parameter on which runs are matched is
-    ``by``: `MESSAGE_UNITS` or `SEGMENTS`.
+    runs may differ on the axes in ``across``. Runs are matched last on the parameter ``by``:
+    `MESSAGE_UNITS` or `SEGMENTS`.
     """
     baseline, *others = (replace(side, runs=tuple(_distinct(side.runs))) for side in sides)
     points = _Points([baseline, *others], across, by)
@@ -276,8 +276,8 @@ class _Pairing:
     ) -> None:
         """Match runs of both sides that solve the same problem, on one choice axis after another.
 
-        ``choice`` has the axes on which runs are still to be matched, ``matched`` the axes on which
-        these runs already agree.
+        ``choice`` contains the axes on which the runs are still to be matched, ``matched`` the axes
+        on which the runs already agree.
         """
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)

@@ -73,7 +73,7 @@ _RING: dict[str, Any] = {
     "markeredgecolor": INK,
     "linestyle": "",
 }
-#: Rings that are closer than this fraction of the plot's width can have a common label.
+#: Crossover markers that are closer than this fraction of the plot's width can share a label.
 _NEAR = 0.06
 #: The dash patterns of the lower bounds, which are drawn in the text colour.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
@@ -150,10 +150,10 @@ def make_styles(labels: Iterable[str]) -> Styles:
 def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes: Axes) -> None:
     """Plot time against message size m on logarithmic axes.
 
-    Each algorithm is a curve, with the best stored number of segments p at each m. Each lower bound
-    is a curve as well. Stored points are marked. Between these points, a curve is exact if the
-    times are linear in m; otherwise the points are joined by straight lines. Messages of 0 bytes
-    and times of 0 are not shown.
+    Each algorithm is drawn as a curve, with the best stored number of segments p at each m. Lower
+    bounds are drawn as curves too. Stored points are marked. Between these points, a curve is exact
+    if the times are linear in m; otherwise the points are joined by straight lines. Messages of 0
+    bytes and times of 0 are not shown.
 
     Args:
         panel: a panel with at least two message sizes above 0.

@@ -121,7 +121,7 @@ def as_cells(row: Mapping[str, Any]) -> Row:
 def tabulate(comparison: Comparison) -> Table:
     """Return a comparison as a machine-readable table, with a single value in each cell.
 
-    The table's note states the number of omitted rows, which have no differences.
+    The table's note contains the number of omitted rows, in which all sides are equal.
     """
     rows = list(map(as_cells, comparison.rows()))
     hidden = len(comparison.matches) - len(rows)
@@ -131,10 +131,10 @@ def tabulate(comparison: Comparison) -> Table:
 
 
 def tabulate_runs(comparison: Comparison) -> Table:
-    """Return all paired runs as a machine-readable table, with one run per row.
+    """Return the runs of all matches as a machine-readable table, with one run per row.
 
-    The column names do not depend on the sides. Runs with equal values in the column ``pair`` are
-    compared. A run that is paired with several runs has one row per pair.
+    The column names do not depend on the sides. The column ``pair`` contains the number of the
+    match. A run in several matches has one row per match.
     """
     rows = []
     for number, match in enumerate(comparison.matches, start=1):
@@ -193,7 +193,7 @@ def _stack(comparison: Comparison) -> Layout:
 
 
 def explain(comparison: Comparison) -> list[str]:
-    """Return sentences on the sides, the shared parameters, and hidden or incomparable rows."""
+    """Return sentences that explain a comparison's table, such as the number of hidden rows."""
     baseline, *others = (side.name for side in comparison.sides)
     head = f"{', '.join(others)} against {baseline}"
     lines = [f"{head}; gap = time / lower bound"]
@@ -227,8 +227,8 @@ def explain(comparison: Comparison) -> list[str]:
 def advise_pairing(comparison: Comparison) -> str:
     """Return advice to pair runs by segments, or an empty string.
 
-    The advice is given if most rows lack a run of some side, and fewer rows would lack one if runs
-    were paired by segments.
+    The advice is returned if most rows lack a run of some side, and fewer rows would be incomplete
+    if runs were paired by segments.
     """
     lonely, total = count_unmatched(comparison.matches), len(comparison.matches)
     if comparison.by != MESSAGE_UNITS or 2 * lonely <= total:
@@ -269,7 +269,7 @@ def _enumerate(names: Sequence[str]) -> str:
 def tell_crossovers(comparison: Comparison) -> list[str]:
     """Return one line per crossover between algorithms at their best numbers of segments.
 
-    If there are more than `_MAX_CROSSOVERS`, the last line states how many were omitted.
+    If there are more than `_MAX_CROSSOVERS`, the last line contains the number of the others.
     """
     crossings = best_crossovers(all_crossovers(comparison))
     single = len({crossing.question for crossing in crossings}) == 1
@@ -421,8 +421,8 @@ def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
 def render_file(comparison: Comparison, profiles: Profiles) -> str:
     """Return a comparison's page as one HTML file; `describe` explains the arguments.
 
-    The file contains its data, scripts and styles. If the browser runs no scripts, the page shows
-    tables instead of plots.
+    The file contains its data, scripts and styles. If scripts are disabled in the browser, the page
+    shows tables instead of plots.
     """
     from starcast.support.html import inline_files, render_page  # noqa: PLC0415 - only pages need it
 
@@ -447,8 +447,8 @@ def title_of(comparison: Comparison) -> str:
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
     """Return, for each side, the algorithms, networks, number of runs, and counts of verdicts.
 
-    The number ``best`` counts the rows in which the side has the minimum time, and some comparable
-    run is slower. The counts of verdicts are None for the baseline.
+    The count ``best`` is the number of rows in which the side has the minimum time, and some
+    comparable run is slower. The counts of verdicts are None for the baseline.
     """
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
@@ -482,8 +482,8 @@ def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
         groups.setdefault(key, []).append(run)
     return [
         {**dict(zip(PROVENANCE, key, strict=True)), "runs": len(runs), **_dates(runs)}
-        # Keys are sorted as text, because they can contain None, which stands for values that older
-        # runs lack.
+        # Keys are sorted as text, because they contain None for values that were not stored with
+        # older runs.
         for key, runs in sorted(groups.items(), key=lambda item: str(item[0]))
     ]
 
@@ -504,7 +504,7 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
-    """Return the panels of a comparison, which may have a single side, as JSON values."""
+    """Return the panels of a comparison as JSON values; the comparison may have a single side."""
     return [_panel(panel, find_crossovers(panel), profiles) for panel in panels(comparison)]
 
 

@@ -32,9 +32,9 @@ from starcast.support.runs import Run
 from starcast.topologies import Topology, as_topology, count_nodes
 from starcast.topologies.base import degree_text
 
-#: The text between the names of experiment and part in the name of a side that is only a part.
+#: The separator in the name of a side that is part of an experiment, ``EXPERIMENT/PART``.
 PART = "/"
-#: The text between the values of different sides, as in ``S5 | Q7``.
+#: The separator between the values of different sides, as in ``S5 | Q7``.
 EACH = " | "
 #: Conditions on runs: the allowed values of each axis, as texts that `as_text` returns. Roots and
 #: faults are as the user wrote them, because their stored form depends on the topology of the run.
@@ -113,14 +113,14 @@ def parent(sides: Sequence[Side]) -> str | None:
 
 
 def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
-    """Return the sides without the experiment in their names, if all sides share it."""
+    """Return the sides, named ``PART`` if all sides are parts of the same experiment."""
     if parent(sides) is None:
         return tuple(sides)
     return tuple(replace(side, name=side.name.partition(PART)[2]) for side in sides)
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether each side's name contains that side's value of a parameter.
+    """Return whether each side's short name contains that side's value of a parameter.
 
     Args:
         sides: the sides.
@@ -264,8 +264,8 @@ def _as_stored(spec: str, axis: str, text: str) -> str:
 
 # Compared runs normally have the same topology. With ``across topology`` their topologies may
 # differ: each side then runs on its own network, and figures are compared as they are, without
-# dividing them by the size of the network. The output therefore states the size of each network,
-# and each gap refers to the lower bound of the side's own network.
+# dividing them by the size of the network. The output therefore shows the size of each network, and
+# each gap refers to the lower bound of the side's own network.
 #
 # `across` can name other axes as well, such as the port model and t_s, but not axes on which
 # different values make times incomparable. `starcast.support.axes` declares which axes these are.
@@ -347,7 +347,7 @@ def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
     """Split a side into sides whose runs have equal values on the axes in ``across``.
 
-    A side that is compared ``alone`` is also split by its values on the axes in `PARTS`.
+    If ``alone`` is True, the side is also split by the values of its runs on the axes in `PARTS`.
     """
     groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes

@@ -1,10 +1,10 @@
 """Lower bounds for any topology, from distances, cuts, and the total number of transmissions.
 
 A lower bound on the start-ups is a distance that some unit has to travel. A lower bound on the
-bytes is the number of messages that some link has to carry one after another. This number is at
-least the number of messages that must cross a cut, divided by the number of links in the cut. It is
-also at least the number of all transmissions, divided by the number of all links. Bounds are exact
-fractions, and hold for every schedule.
+bytes follows from the number of messages that some link has to carry one after another. This number
+is at least the number of messages that must cross a cut, divided by the number of links in the cut.
+It is also at least the number of all transmissions, divided by the number of all links. Bounds are
+exact fractions, and hold for every schedule.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def least_share(topology: Topology, collective: str, root: int, total: int) -> B
     * the nodes up to some distance from a node that is farthest from node 0.
 
     Args:
-        topology: the topology.
+        topology: the topology on which the collective runs.
         collective: the name of the collective.
         root: the rank of the root.
         total: the minimum number of transmissions, `Work.sent`.

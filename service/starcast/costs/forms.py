@@ -285,7 +285,7 @@ def closed_form(
 ) -> Cost:
     """Return the cost of an algorithm according to its closed form.
 
-    The docstring of the function that defines a formula explains the formula and its differences
+    Each formula is defined by a function, whose docstring explains the formula and its differences
     from executions. `Cost.note` summarizes these differences. `Cost.source` names the paper that
     states the formula; it begins with "starcast" if no paper states it.
 
@@ -358,8 +358,8 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # The papers' formulas round quotients with the degree as the divisor, so the effect of rounding
-    # is periodic in the number of pieces, and the period is the degree.
+    # The papers' formulas round quotients whose divisor is the degree. So the effect of rounding
+    # repeats whenever the number of pieces grows by the degree.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)

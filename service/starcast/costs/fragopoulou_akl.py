@@ -35,7 +35,7 @@ class CostFormula:
     """The cost formula of an algorithm of Fragopoulou & Akl 1993.
 
     Attributes:
-        steps: the number of steps for M messages.
+        steps: a function that returns the number of steps, called as ``steps(topology, messages)``.
         source: the paper and table or rule that state the formula.
         sends_one_message: whether the source states the formula only for one message; the formula
             for M messages is then starcast's own.
@@ -123,8 +123,8 @@ ROWS: dict[tuple[str, str], CostFormula] = {
     ),
     ("allgather", "hamiltonian-cycle"): CostFormula(_receive_one, f"{PAPER}, Table 1 (SLA)"),
     # In the paper all messages to a node take the same path, so M messages need
-    # M ceil((N-1)/(n-1)) steps. In starcast the numbering of the nodes continues from message to
-    # message, so the number of steps is rounded up only once.
+    # M ceil((N-1)/(n-1)) steps. In starcast messages to the same node can take different paths, so
+    # the number of steps is rounded up only once.
     ("scatter", "balanced"): CostFormula(
         _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
     ),
@@ -138,7 +138,7 @@ ROWS: dict[tuple[str, str], CostFormula] = {
     ("scatter", "perfectly-balanced"): CostFormula(
         _receive_all, f"{PAPER}, Table 2 (perfectly balanced)"
     ),
-    ("scatter", "one-port"): CostFormula(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # by Rule 8
+    ("scatter", "one-port"): CostFormula(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # see Rule 8
     # The alltoall handles one necklace after another, and the number of steps for a necklace is the
     # distance of its nodes. Table 3 states O(ceil(t_n/(n-1))). Rule 9 states h d steps, where d is
     # the mean distance of the nodes. The product h d differs from the sum of the necklaces'
@@ -148,10 +148,10 @@ ROWS: dict[tuple[str, str], CostFormula] = {
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order of growth",
     ),
     ("alltoall", "perfectly-balanced"): CostFormula(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
-    ("alltoall", "exact"): CostFormula(_send_all, OURS),  # an open problem in section 9
+    ("alltoall", "exact"): CostFormula(_send_all, OURS),  # section 9 calls this an open problem
     ("alltoall", "one-port"): CostFormula(
         lambda topology, messages: messages * topology.distance_sum,
-        f"{PAPER}, Table 3 (SLA)",  # by section 8
+        f"{PAPER}, Table 3 (SLA)",  # see section 8
     ),
 }
 

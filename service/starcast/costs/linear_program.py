@@ -34,9 +34,9 @@ SOURCE = "Shahrokhi & Matula 1990"
 def least_busiest_link(topology: Topology) -> Fraction:
     """Return a lower bound on the number of messages on the busiest directed link in an alltoall.
 
-    If messages may be divided among routes, an optimal alltoall attains this bound, except that the
-    result can be slightly smaller because of the solver's limited precision. If the solver fails,
-    the result can be much smaller.
+    If messages may be divided among routes, an optimal alltoall attains the bound. The result can
+    be slightly smaller than this optimum, because the solver's precision is limited, and much
+    smaller if the solver fails.
 
     Raises:
         InputError: the topology has switches or links of different capacities.

@@ -157,7 +157,7 @@ def execute_in_model(
     """Execute a schedule in an execution model.
 
     Args:
-        schedule: the schedule.
+        schedule: the schedule to execute.
         unit: bytes per unit; 0 for a message of 0 bytes.
         machine: T_s and T_c, which determine which packets wait.
         execution: the execution model, ``synchronous`` or ``asynchronous``.
@@ -282,7 +282,7 @@ def least_work(topology: Topology, collective: str, root: int = 0) -> Work:
     * reduce-scatter: the reverse of an allgather: every node sends a sum to each of the N-1 other
       nodes.
     * allreduce: the message of every node is a vector. N nodes need at least 2(N-1) one-way
-      transmissions until each knows the data of all (Harary & Schwenk 1974). So a node sends
+      transmissions until each has the data of all (Harary & Schwenk 1974). So a node sends
       2(N-1)/N messages on average (Patarasuk & Yuan 2009).
 
     N is the number of endpoints.
@@ -390,7 +390,8 @@ def lower_bound(
 
     With switches, D is the largest distance to an endpoint, and N is the number of endpoints. In
     the one-port model a switch sends any number of packets in a step. So there is no bound of
-    ceil(log2 N) steps, an endpoint sends (N-1) m bytes in an alltoall, and m in an allreduce.
+    ceil(log2 N) steps, and the number of bytes that an endpoint sends is (N-1) m in an alltoall and
+    m in an allreduce.
 
     With x copies, each through its own spanning tree or path, the bytes are x times as many.
 
@@ -465,7 +466,7 @@ def lower_bound(
 
 
 def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
-    """Return the lower bound on an all-port allgather that a bottleneck cut gives (ForestColl).
+    """Return ForestColl's lower bound on the time of an all-port allgather, by a bottleneck cut.
 
     Let S be a set of nodes that contains some endpoints, but not all. The m bytes of every endpoint
     in S have to leave S. So an allgather takes at least size(S) m T_c / B(S), where size(S) is the
@@ -541,9 +542,9 @@ _REFERENCES = {
 }  # fmt: skip
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}
-#: For each topology family, the numbers of the tables with bounds on steps. The first is a table of
-#: Fragopoulou & Akl 1993, for one copy; the second is a table of Fragopoulou & Akl 1996, for
-#: broadcasts and for several copies.
+#: For each topology family, the numbers of two tables with bounds on steps: a table of Fragopoulou
+#: & Akl 1993, for one copy, and a table of Fragopoulou & Akl 1996, for broadcasts and for several
+#: copies.
 _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 

@@ -1,7 +1,7 @@
 """The papers' tables: rows and columns as printed, and numbers computed for one case.
 
-A case is a topology with a message and a machine. A row stands for an algorithm that starcast
-executes, for a lower bound, or for an algorithm of a cited work, which starcast cannot execute. The
+A case is a topology with a message and a machine. A row describes an algorithm that starcast
+executes, a lower bound, or an algorithm of a cited work, which starcast cannot execute. The
 numbers of a row for a cited work come from the closed form in the paper. The tables are part of the
 paper packs, and their classes are in ``papers/common/cost_tables.py``.
 """
@@ -26,7 +26,7 @@ class RowExecution(NamedTuple):
     Attributes:
         collective: the name of the collective.
         algorithm: the name of the algorithm.
-        ports: the port model.
+        ports: the port model, ``all`` or ``one``.
         base: the construction of the trees that the algorithm uses, or None.
         messages: M, the number of messages, if the table fixes it; None if any number of segments
             is allowed.
@@ -61,7 +61,7 @@ class RowFigures(NamedTuple):
     segments: int
 
 
-#: A function that returns the costs of the fastest execution, or None if there is no execution.
+#: A function that returns the costs of a row's fastest execution, or None if there is no execution.
 Find = Callable[[RowExecution], RowFigures | None]
 
 
@@ -75,7 +75,7 @@ class Case:
     """The topology, message and machine for which the numbers of a table are computed.
 
     Attributes:
-        topology: the topology.
+        topology: the topology on which the collectives run.
         message_bytes: m, the number of bytes in a message.
         machine: T_s and T_c.
         messages: M, the number of unit messages.
@@ -95,9 +95,9 @@ class PaperTable(ABC):
 
     Attributes:
         axes: the attributes of `Case` in which the cases of the table differ.
-        axis_with_1: an axis, such as ``copies``, or None. The table of every case also shows the
-            numbers for the value 1 of this axis. So if there are other cases, the case with the
-            value 1 is omitted.
+        axis_with_1: an axis, such as ``copies``, or None. The tables of all cases also show the
+            numbers for the value 1 of this axis. So the case with the value 1 is omitted if there
+            are other cases.
         caption: the caption, as printed.
         source: the paper and the number of the table.
         headings: the headings, as printed, by column; some columns are not in the paper. The
@@ -114,7 +114,7 @@ class PaperTable(ABC):
     lines: Sequence[Any]
 
     def rows(self, case: Case, find: Find) -> list[Row]:
-        """Return the table rows, in the order of the paper."""
+        """Return the rows of the table for one case, in the order of the paper."""
         return [row for line in self.lines for row in self._rows(case, line, find)]
 
     @abstractmethod

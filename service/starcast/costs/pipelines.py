@@ -112,8 +112,8 @@ def _spread(
     """Return the cost formula of an allgather, assuming that it uses all links equally.
 
     Args:
-        topology: the topology.
-        ports: the port model.
+        topology: the topology on which the allgather runs.
+        ports: the port model, ``all`` or ``one``.
         start_ups: the number of start-ups, one per step.
         trees: the number of trees; each carries one unit, which is a part of the message.
         source: the paper, and the number of the theorem.
@@ -255,7 +255,7 @@ misic_jovanovic = _whole_messages(lambda topology: comb(topology.n, 2), "Table 1
 akl = _whole_messages(lambda topology: phases(topology.n), "Table 1 [2]")
 mendia_sarkar = _whole_messages(lambda topology: phases(topology.n), "Table 1 [12]")
 misic_allgather = _whole_messages(lambda topology: topology.nodes - 1, "Table 2 [13]")
-# The number of steps is the height of the trees, for which the paper states about (n-1)!.
+# The number of steps is the height of the trees, which is about (n-1)! according to the paper.
 hamiltonian_paths = _all_links(lambda topology: factorial(topology.n - 1), "Table 2 [8] HAM")
 necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")
 

@@ -58,7 +58,7 @@ def part_of_paper(
 
     Args:
         paper: the name of the table, such as tseng-sheu-1997-table-1.
-        table: the table.
+        table: the paper's table, with its printed headings.
         values: the parameter values, by axis.
         rows: the rows of the table for these parameters.
     """
@@ -88,7 +88,7 @@ def part_of_paper(
 
 
 def _letters(remarks: Iterable[str]) -> dict[str, str]:
-    """Return a label ``a)``, ``b)``, .. for each different remark, in the order of the remarks."""
+    """Return the labels ``a)``, ``b)``, .. of the distinct remarks, as a dict by remark."""
     # Letters are used, because numbers could be confused with table and theorem numbers in sources.
     listed = enumerate(dict.fromkeys(remarks))
     return {remark: f"{letter(place).lower()})" for place, remark in listed}

@@ -40,8 +40,8 @@ from starcast.topologies.cayley_families import Hypercube
 
 # Rows of the papers' tables without an algorithm in starcast
 #
-# A row stands for a work that a paper cites, for a table row that differs from the paper's theorem,
-# or for a network with which a paper compares its own. Qiu [14] has no closed form, because Tseng &
+# A row describes a work that a paper cites, a table row that differs from the paper's theorem, or a
+# network with which a paper compares its own. Qiu [14] has no closed form, because Tseng &
 # Sheu state only orders of growth. Li et al. print some rows of Table 1 differently from their
 # theorems. One of these rows, the one-port time n D T_s along one tree, is omitted here, because it
 # is an order of growth.
@@ -83,7 +83,7 @@ def comparable_hypercube(topology: Topology, dimension: int | None = None) -> To
     built.
 
     Args:
-        topology: the topology.
+        topology: the topology to compare.
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
             and any other topology with the smallest hypercube that has at least as many nodes.
     """
@@ -168,11 +168,11 @@ class CostProblem:
     Attributes:
         topology: the topology; it may be given as a spec.
         collective: the name of the collective.
-        ports: the port model.
+        ports: the port model, ``all`` or ``one``.
         message_bytes: m, the number of bytes in a message.
         machine: T_s and T_c.
-        segments: p, the number of pieces into which a message, or the share of each tree, is split;
-            None for the optimum.
+        segments: p, the number of pieces into which a message, or each tree's share of it, is
+            split; None for the optimum.
         messages: M, the number of unit messages, for algorithms that send unit messages; by default
             ``segments``.
         copies: x, the number of copies of each message, for algorithms along edge-disjoint trees;
@@ -245,9 +245,9 @@ class CostRow:
         name: the name of an algorithm, a lower bound or a printed row.
         source: the paper, and the number of the theorem or table.
         cited: whether the row describes another work, or a network other than the paper's own.
-        cost: the cost by the closed form; None if the paper states only orders of growth, if the
-            algorithm has no closed form (such as a plug-in's algorithm) or is not defined for the
-            arguments, or if there are more copies than links at a node.
+        cost: the cost by the closed form; None if the paper states only orders of growth, if there
+            is no closed form (for a plug-in's algorithm, or if links differ), if the algorithm is
+            not defined for the arguments, or if there are more copies than links at a node.
         bound: the lower bound for the same number of copies; for one copy if there are more copies
             than links at a node.
         pieces: the number of segments or messages; None if the message is not split, or if ``cost``
@@ -312,7 +312,7 @@ def execute_row(problem: CostProblem, row: CostRow, max_rows: int) -> Cost | Non
 
     Args:
         problem: the parameters of the table.
-        row: a row of the table.
+        row: the table row whose algorithm is executed.
         max_rows: the maximum number of schedule rows to simulate.
 
     Returns:
@@ -392,9 +392,9 @@ def _algorithm_row(problem: CostProblem, algorithm: Algorithm) -> CostRow:
 def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
     """Return the rows of a cost table that are not algorithms.
 
-    These rows are costs cited from papers, and lower bounds for unit messages. There is a bound for
-    one copy and for ``problem.copies`` copies of each message, on the table's topology and on the
-    hypercube with which this topology is compared.
+    These rows are costs cited from papers, and lower bounds for unit messages. The bounds are for
+    one copy and for ``problem.copies`` copies of each message, both on the table's topology and on
+    the hypercube with which this topology is compared.
     """
     topology = problem.topology
     cube = comparable_hypercube(topology, problem.hypercube)
@@ -409,8 +409,8 @@ def _printed_rows(problem: CostProblem) -> list[PrintedRow]:
 def _bound_row(problem: CostProblem, topology: Topology, copies: int) -> PrintedRow:
     """Return the row with the lower bound for unit messages on the given topology.
 
-    This is either the topology of the table, or the hypercube with which that topology is compared
-    (as in Fragopoulou & Akl 1993, Table 6, and 1996, Table 4).
+    The given topology is either that of the table, or the hypercube with which the table's topology
+    is compared (as in Fragopoulou & Akl 1993, Table 6, and 1996, Table 4).
     """
     source = model.steps_source(topology, problem.collective, problem.ports, copies)
     form = partial(_unit_messages_bound, problem, topology, copies)
@@ -500,7 +500,7 @@ def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies:
     period = lcm(*(slope.denominator for slope in slopes))
     firsts = set(range(1, period + 1))
     if max(slopes) < 1:
-        # If several numbers of messages have the same bound on the steps, the largest is best.
+        # Of several numbers of messages with the same bound on the steps, the largest is best.
         firsts = {
             int(steps / slope) for slope in slopes for steps in range(1, int(slope * period) + 1)
         }
@@ -511,7 +511,7 @@ def _find_best_messages(problem: CostProblem, form: Callable[..., Form], copies:
     best = time(1), 1
     sending = Fraction(problem.message_bytes) / parts * machine.t_c
     for first in sorted(firsts):
-        # With more messages than this, the bound on the time exceeds the best bound so far.
+        # With more than `most` messages, the bound on the time exceeds the best bound so far.
         most = (best[0] / slopes[0] - sending) / machine.t_s
         if first > most:
             break

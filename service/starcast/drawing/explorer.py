@@ -161,7 +161,7 @@ def name_ports(topology: Topology) -> list[str]:
 
 
 def name_forest(forest: Forest) -> str:
-    """Return a forest's name: construction, arguments and, unless it has rank 0, the root."""
+    """Return a forest's name: construction, arguments, and the root if its rank is not 0."""
     construction = format_spec(forest.construction, forest.arguments)
     return forest.id.partition(":")[2] if forest.root else construction
 
@@ -173,8 +173,8 @@ def pack_topology(topology: Topology, roots: Sequence[int] = ()) -> dict[str, An
 
     Args:
         topology: the topology.
-        roots: roots other than rank 0 for which the layout `levels` is included, as
-            ``levels:LABEL``.
+        roots: ranks other than 0. For each, the layout `levels` with this root is included under
+            the name ``levels:LABEL``.
     """
     positions: dict[str, Any] = {n: pack(layout(topology, n)) for n in layouts(topology)}
     for root in roots:
@@ -211,7 +211,7 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def link_values(topology: Topology) -> dict[str, list[int] | None]:
-    """Return lists of the capacities and latencies of links, by the names of the HTTP API.
+    """Return the capacities and the latencies of all links, by their names in the HTTP API.
 
     The list of capacities is replaced by None if all are 1, and the list of latencies if all are 0.
     Links are ordered by their lower-ranked node, then by the port at this node.

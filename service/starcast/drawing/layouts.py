@@ -179,8 +179,8 @@ _SPRING_STEPS = 200
 _APART_AT_LEAST = 0.8
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
-#: From this number of nodes on, the default layout of a star graph or (n,k)-star is the quotient,
-#: in which each substar is a single dot.
+#: Minimum number of nodes of a star graph or (n,k)-star whose default layout is the quotient, in
+#: which each substar is a single dot.
 QUOTIENT_FROM = 40_320
 #: Minimum number of nodes of a star graph or (n,k)-star that has the quotient layout.
 _SMALLEST_QUOTIENT = 120

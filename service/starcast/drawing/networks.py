@@ -1,8 +1,8 @@
 """Draw a topology in one of its layouts, or the nodes and links in a query result.
 
 A drawing of a topology has one panel, or panels side by side; a node has the same position in all
-panels and in the explorer. A drawing of a query result also shows the links between its nodes that
-the result does not contain; such links are faint, unless the result contains no links.
+panels and in the explorer. A drawing of a query result shows all links between the nodes of the
+result. Links that are not in the result are faint, unless the result contains no links.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -336,7 +336,7 @@ class Subgraph:
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links between drawn nodes that occur in no row, each from the lower-ranked node."""
+        """The links that occur in no row but join drawn nodes, each from the lower-ranked node."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []

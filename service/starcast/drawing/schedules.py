@@ -243,7 +243,7 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     source = postcondition.source(np.arange(schedule.units))
     initial = np.bincount(source, minlength=nodes)
     pairs = rows.receiver.astype(np.int64) * schedule.units + rows.unit
-    # Rows are sorted by step, so the first row of each pair is the earliest delivery.
+    # Rows are sorted by step, so the first row of each (receiver, unit) pair is its delivery.
     _, first = np.unique(pairs, return_index=True)
     first = first[source[rows.unit[first]] != rows.receiver[first]]
     final = initial + np.bincount(rows.receiver[first], minlength=nodes)

@@ -74,7 +74,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check, which consists of a verdict, the value or error found, and advice.
+    """The result of a check: a verdict, the value or error that was found, and advice.
 
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.

@@ -29,7 +29,8 @@ def graph_address(settings: "Settings") -> GraphAddress:
     """Return the address of the Neo4j server.
 
     Raises:
-        UnavailableError: the embedded server is not running, or no password is set or readable.
+        UnavailableError: the embedded server is not running, no password is set, or the password
+            file cannot be used.
     """
     if settings.neo4j_uri is None:
         return embedded_graph(settings.home)
@@ -128,7 +129,7 @@ def _postgres_url(uri: str) -> "URL":
             hint = "remove the parameter: PostgreSQL's library libpq does not know it"
         raise InputError(f"'{uri}' is not a PostgreSQL URI: {reason}", hint=hint) from None
     if "service" not in given:
-        # Parts that the URI omits come from variables such as PGHOST, or have defaults.
+        # Parts that the URI omits come from environment variables such as PGHOST, or are defaults.
         defaults = {each.keyword.decode(): each.val for each in pq.Conninfo.get_defaults()}
         known = {name: os.fsdecode(defaults[name] or b"") for name in ("user", "host", "port")}
         given = {name: value for name, value in known.items() if value} | given

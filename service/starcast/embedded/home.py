@@ -100,7 +100,7 @@ class Home:
         postgres: the parent of PostgreSQL's data folder.
         lock_file: the file that the method `locked` locks.
         rebuild_lock: the file that a process locks while it changes Neo4j's data directory.
-        cluster: PostgreSQL's cluster name, which appears in the titles of all server processes.
+        cluster: PostgreSQL's cluster name, which appears in the title of each PostgreSQL process.
         markers: for each server, the command-line argument that identifies its process.
     """
 
@@ -252,7 +252,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the servers in ``stack.json``, keyed by name; some may have crashed since."""
+        """Return the servers listed in ``stack.json``, keyed by name, even if they have crashed."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}
@@ -358,7 +358,7 @@ class Server(ABC):
     @property
     @abstractmethod
     def password_hint(self) -> str:
-        """The hint for a missing or wrong password file; its advice must not destroy results."""
+        """The hint for a missing or wrong password file. Following it must not destroy results."""
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:
@@ -383,4 +383,4 @@ class Server(ABC):
 
     @abstractmethod
     def find_problem(self, port: int) -> str:
-        """Return why the server on a port cannot write; empty if no reason is found."""
+        """Return why the server cannot write, or an empty string if no reason is found."""

@@ -183,7 +183,7 @@ class Neo4j(Server):
         return type(self)(self.home, new)
 
     def copy_system_data(self, old: Path) -> None:
-        """Copy users, passwords and the server's id from the directory of a stopped server.
+        """Copy users, passwords and the server's id from the data directory of a stopped server.
 
         Links are copied as links, because the server's account could have created links to make
         root copy other files.
@@ -415,7 +415,7 @@ class ClassArchive:
     The module's docstring describes the two parts of the archive.
 
     Args:
-        folder: the folder of the archive, which contains the jars.
+        folder: the folder for the archive, which also contains the folder of the jars.
         java: the program that runs the server.
     """
 
@@ -440,10 +440,10 @@ class ClassArchive:
         return True
 
     def java_options(self) -> list[str]:
-        """Return the Java options that use the archive.
+        """Return the Java options to use the archive, or to record the classes of its second part.
 
-        If only the second part is missing and is to be written, the options make the server record
-        classes for it. In all other cases, there are no options.
+        Classes are recorded if only the second part is missing and is to be written. If the archive
+        can be neither used nor recorded, there are no options.
         """
         if self._neo4j.exists():
             return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
@@ -492,7 +492,7 @@ class ClassArchive:
 
     @contextmanager
     def _creating(self, file: Path) -> Iterator[Path]:
-        """Yield a temporary path that becomes ``file``.
+        """Yield a temporary path; a file created there becomes ``file`` at the end of the context.
 
         An OSError or SubprocessError in the context is ignored, and the file is then not created.
         """
@@ -519,7 +519,7 @@ def _copy(written: Path, part: Path) -> None:
     that only root can read, and root would then copy this file to a readable place.
 
     Raises:
-        OSError: the source is a link or not a regular file.
+        OSError: ``written`` is a link or not a regular file.
     """
     descriptor = os.open(written, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:

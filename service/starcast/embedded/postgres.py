@@ -81,8 +81,8 @@ class Postgres(Server):
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
         """Create the server's password and its data folder."""
         self.home.ensure_password(self.name, self.data, self.password_hint)
-        # Only the holder of the home's lock creates these folders, so they were left by killed
-        # processes.
+        # Only the holder of the home's lock, which is now this process, creates these temporary
+        # folders. So existing folders were left by killed processes.
         for path in self.home.postgres.glob(f"{PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)
         if self.data.exists():

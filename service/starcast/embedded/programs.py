@@ -252,7 +252,7 @@ class JarSet:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the jars, whose name depends on the contents of the lock file."""
+        """The folder for the jars; the name of the folder contains a hash of the lock file."""
         digest = hashlib.sha256(self.lock.read_bytes()).hexdigest()[:8]
         name = self.title.lower().replace(" ", "-")
         return self.cache / f"{name}-{self.version}-{digest}"
@@ -384,7 +384,7 @@ class _Download:
 
     @contextmanager
     def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        """Yield a progress callback for jgo; it stops a download if another download has failed."""
+        """Yield a progress callback that stops a jgo download if another download has failed."""
 
         def received(_bytes: int) -> None:
             if self._stopped.is_set():

@@ -80,7 +80,7 @@ class StoreRebuild:
             arguments: options of the import that name the files relative to `folder`.
 
         Raises:
-            LimitError: the disk is full, or the tool ran out of memory.
+            LimitError: the disk is full, or the import tool ran out of memory.
             BusyError: a server is using the new directory.
             RejectedError: the tool rejects a row of the input.
             UnavailableError: the tool failed for another reason, or was killed.
@@ -163,9 +163,9 @@ class StoreRebuild:
         self._home.publish(self._started)
 
     def end(self) -> None:
-        """Return to the old data directory if `commit` was not called; delete stale directories.
+        """Return to the old server if `commit` was not called; delete stale data directories.
 
-        An error during the return is reported as a message.
+        If the old server does not start again, a message reports the error.
         """
         with self._downtime:
             if not self._committed:
@@ -193,7 +193,7 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
 
 @contextmanager
 def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator[StoreRebuild]:
-    """Rebuild the store of the running embedded Neo4j, holding the lock of its home.
+    """Yield a rebuild of the running embedded Neo4j's store, and hold the home's lock meanwhile.
 
     If the context ends without `StoreRebuild.commit`, the old store is restored.
 
@@ -226,7 +226,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
 def _follow(
     tool: subprocess.Popen[str], reporter: Reporter, write_log: Callable[[str], object]
 ) -> list[str]:
-    """Report progress until the import tool closes its output; return its last lines."""
+    """Report the import tool's progress until its output ends, and return its last lines."""
     last_lines: list[str] = []
     with ExitStack() as step:
         task = None

@@ -306,8 +306,8 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
     """End every process of the given servers, except the process with the process id ``spare``.
 
     Returns:
-        A dict with the titles of the servers that were running as keys. The value is True if the
-        server ended without being killed.
+        A dict keyed by the title of each server that was running. The value is True if the server
+        ended without being killed.
     """
     alive = {
         server: [process for process in server.find_processes() if process.pid != spare]
@@ -441,7 +441,7 @@ def find_traces(settings: Settings) -> list[Trace]:
     usual = Settings.model_construct()
     kept = "other homes use it; uninstall the default home to delete it"
     shared = () if settings.home == usual.home else (usual.cache, usual.log_file)
-    # Another program's folder, such as /var/lib, may have entries with the same names.
+    # Another program's folder, such as /var/lib, may contain entries named like those of a home.
     foreign = f"starcast may not have created it: {home.root} has no {home.lock_file.name}"
     places: list[tuple[PlaceKind, Path, Sequence[str], str]] = [
         ("home", home.root, _HOME_ENTRIES, foreign * (not home.lock_file.exists())),

@@ -160,7 +160,7 @@ def has_argument(*markers: str) -> Matcher:
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all running processes that a matcher accepts, even if not in ``stack.json``."""
+    """Return all running processes that a matcher accepts, listed in ``stack.json`` or not."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 

@@ -326,8 +326,8 @@ class Design:
             options: axes that replace the axes of the same name in every grid.
 
         Raises:
-            InputError: a key is unknown, or the values of an axis are invalid; if there are
-                several grids, the message names the grid.
+            InputError: a key is unknown, or a grid is invalid (see `Grid`); if there are several
+                grids, the message contains the number of the grid.
             LimitError: a grid, or all grids together, have too many points.
         """
         texts = {key: read_word(stored[key], key) for key in _TEXTS if key in stored}

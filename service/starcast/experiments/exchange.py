@@ -1,8 +1,8 @@
 """Export and import experiments as files that contain all runs and the provenance of each run.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
-a run with the same parameters is already stored in any experiment, both runs must have the same
-results: status, costs, missing units, and the packets of each step.
+a complete run with the same parameters is already stored in any experiment, both runs must have the
+same results: status, costs, missing units and step profile.
 """
 
 import gzip
@@ -78,7 +78,7 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
 
 
 def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Outcome]:
-    """Store the experiments of a file in one transaction; stored runs are not changed.
+    """Store the experiments of a file in one transaction; complete stored runs are not changed.
 
     Args:
         engine: a database with a checked schema.

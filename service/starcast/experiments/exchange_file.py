@@ -449,9 +449,9 @@ def _known_costs(
     """Return the costs that can be computed without an execution, keyed by kind of cost.
 
     These are the lower bound and, if one is defined, the closed form. If the run needs a plug-in
-    that is not loaded, only the lower bound is computed. The algorithm is then assumed to send unit
-    messages if the bound in the file includes transmissions. If the topology is unknown too, the
-    bound in the file is returned. In both cases, the result is empty if the file has no bound.
+    that is not loaded, the result contains only a lower bound, or is empty if the file has no lower
+    bound. To compute this bound, the algorithm is assumed to send unit messages if the bound in the
+    file includes transmissions. If the topology is unknown too, the bound in the file is returned.
 
     Args:
         point: the parameters of the run.
@@ -524,13 +524,13 @@ def _check_simulated(point: Point, cost: CostRecord, profile: Profile) -> Iterat
     time = cost.start_ups * point.t_s + cost.bytes * point.t_c
     latencies = None if network is None else network.latencies
     most = 0 if latencies is None else int(latencies.max())
-    # Each packet on the critical path also takes the latency of its link.
+    # Each packet on the critical path is also delayed by the latency of its link.
     if not time <= cost.time <= time + cost.start_ups * most:
         yield from _differs("simulated, time", cost.time, time)
 
 
 def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
-    """Yield a contradiction if ``stated`` bytes cannot be the size of ``units`` equal units."""
+    """Yield a contradiction if ``units`` equal units cannot have ``stated`` bytes in total."""
     if (point.collective, point.algorithm) in costs.FORMS:
         unit = costs.unit_bytes(
             as_topology(point.topology),

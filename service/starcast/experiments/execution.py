@@ -142,8 +142,8 @@ def required_memory(point: Point) -> int:
     algorithm = point.catalogue_entry
     topology = as_topology(point.topology)
     rows = algorithm.count(topology, point.ports, point.arguments)
-    # A symmetric schedule has the rows of one source. The rows of all sources are built if faults
-    # break the symmetry or translations may change ports.
+    # A symmetric schedule contains only the rows of one source. The rows of all sources are needed
+    # if faults break the symmetry, or if translations may change ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
         rows *= topology.endpoints // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
@@ -265,7 +265,7 @@ def price_run(point: Point, execution: Execution, **origin: Any) -> Run:
 
 @contextmanager
 def _measure(timings: dict[str, float], phase: str) -> Iterator[None]:
-    """Record the seconds that a phase (the body of the context) takes."""
+    """Measure how many seconds the body of the context takes, and record them for a phase."""
     begin = perf_counter()
     try:
         yield
@@ -294,7 +294,7 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> tuple[
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The order is closed form, simulated, lower bound. If a key occurs twice in the dict, it keeps
+    # The order is closed form, simulated, lower bound: a key that occurs twice in the dict keeps
     # its first place.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return tuple(

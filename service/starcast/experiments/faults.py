@@ -58,7 +58,7 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
     """Return faults in the notation of `starcast.judges.simulator.Fault`, without repetition.
 
     The faults are sorted by rank, nodes before links. The two nodes of a link are in the order of
-    their ranks. A node with a label such as ``none``, which has another meaning, is written
+    their ranks. If a node's label is a reserved word, such as ``none``, the faulty node is written
     ``none@1``.
 
     Raises:

@@ -274,9 +274,9 @@ class _Writer:
     failed: AbstractSet[Point]
 
     def save(self, point: Point, execution: Execution, jobs: int, *, is_first: bool) -> Run:
-        """Store a run in its own transaction; it may replace a failed run of the same point.
+        """Store a run in its own transaction, and delete a failed run of the same point.
 
-        The first run may also replace an existing experiment.
+        If ``replaces`` is True, the first run also deletes the existing experiment of this name.
 
         Raises:
             UnavailableError: the lock has been lost.

@@ -86,7 +86,7 @@ def run_shard(
 
 
 def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRecord:
-    """Return the experiment whose shards are in the files, after checking all their content.
+    """Read the files with all shards of an experiment, check them, and return the experiment.
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged, or ``name`` is

@@ -1,9 +1,9 @@
 """Execute MSCCL XML files and MSCCL++ plans with unit numbers instead of data.
 
 These files contain programs for thread blocks, which copy, send and add chunks of buffers.
-Executing them finds the unit of each send, and checks that each operation waits for the chunks that
-it reads and overwrites. In a reduction, each chunk also records the ranks whose contributions it
-contains, so contributions that are lost or counted twice are detected.
+The execution finds the unit of each send, and checks that each operation waits for the chunks that
+it reads and overwrites. In a reduction, the execution also records the ranks whose contributions
+each chunk contains, and thus detects contributions that are lost or counted twice.
 """
 
 from collections import defaultdict, deque
@@ -66,15 +66,12 @@ def find_mismatch(
 
 
 class Knowledge(NamedTuple):
-    """The operations that a thread block knows to have ended, because it waited for them.
+    """The operations that a thread block knows to have ended, because it has waited for them.
 
     Attributes:
-        ended: for each thread block, the index of its last operation known to have ended; -1 for
-            none.
-        arrived: the last schedule step in which an operation known to have ended received a chunk;
-            0 for none.
-        sent: the last schedule step in which an operation known to have ended sent a chunk; 0 for
-            none.
+        ended: for each thread block, the index of its last operation known to have ended, or -1.
+        arrived: the last schedule step in which one of these operations received a chunk, or 0.
+        sent: the last schedule step in which one of these operations sent a chunk, or 0.
     """
 
     ended: NDArray[Any]
@@ -82,9 +79,10 @@ class Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "Knowledge", block: int, step: int) -> "Knowledge":
-        """Return what a thread block with this knowledge knows after waiting for another block.
+        """Return the knowledge of a thread block after it has waited for another thread block.
 
-        It waits for operation ``step`` of thread block ``block``, which then knows ``other``.
+        ``self`` is its knowledge before, and ``other`` that of thread block ``block`` after the
+        operation ``step``, for which it has waited.
         """
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
@@ -407,9 +405,8 @@ class ChunkExecution:
         """Write units to the chunks at the given places.
 
         Raises:
-            RejectedError: the write replaces another unit, or repeats a write that replaced another
-                unit, and the thread block has not waited for all operations that use the replaced
-                unit.
+            RejectedError: this write, or an earlier write of the same unit, replaces another unit,
+                and the thread block has not waited for all operations that use the other unit.
         """
         for place, unit in zip(places, units, strict=True):
             chunk = self._chunk(place)

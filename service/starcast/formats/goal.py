@@ -32,8 +32,8 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     all-port model, a send also requires the previous send on its link. Nodes then have a network
     interface per port, so that ports do not wait for each other.
 
-    For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
-    a send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per
+    For LogGOPSim, each node has one CPU: LogGOPSim keeps a clock per CPU, and with several CPUs, a
+    send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per
     port and direction, so that ports and directions do not wait for each other. Several CPUs are
     possible because ATLAHS passes the end time of a receive to the operations that require it.
 
@@ -97,9 +97,9 @@ class _Operations:
         self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
-        # In the one-port model, `before[0]` has the previous packet from the sender of each packet,
-        # and `before[-1]` the previous packet to its receiver. In the all-port model, both are the
-        # same list, with the previous packet on the same link.
+        # In the one-port model, `before[0]` contains, for each packet, the previous packet with the
+        # same sender, and `before[-1]` the previous packet with the same receiver. In the all-port
+        # model, both are the same list, which contains the previous packet on the same link.
         self._sent_before = before[0]
         self._received_before = before[-1]
 
@@ -153,9 +153,8 @@ def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], lis
     """Return, for each send, the indices of the packets that must arrive before the send begins.
 
     Returns:
-        Two lists. The first contains the packets, send by send. The second contains, for each send,
-        the index in the first list at which the send's packets begin, and at the end the length of
-        the first list.
+        Two lists. The first contains the packets, send by send. The second contains the index in
+        the first list at which the packets of each send begin, then the length of the first list.
     """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]

@@ -61,11 +61,11 @@ class _OperationTable(NamedTuple):
 
     Attributes:
         kind: `_CALC`, `_SEND` or `_RECEIVE`.
-        line: the line of the operation in the file.
+        line: the number of the operation's line in the file.
         rank: the rank that executes the operation.
         peer: the rank at the other end: the destination of a send, the source of a receive.
         size: the number of bytes that a send or receive transfers.
-        tag: the tag, which matches a receive with a send.
+        tag: the tag, by which receives are matched with sends.
     """
 
     kind: Any
@@ -90,13 +90,13 @@ def schedule_from_goal(
     sends on which the send depends. In the one-port model, the step may be later, because a node
     sends and receives at most one packet per step.
 
-    A file without comments does not name the units that a send carries, and its tags need not be
+    A file without comments does not name the unit that a send carries, and its tags need not be
     unit numbers. Units are therefore derived from the sends:
 
     * If every message goes directly from its source to its destination, each send is a unit.
     * Otherwise, sends with the same tag carry the same unit: along a path to its destination in a
       gather, scatter or alltoall, and along a tree in an allgather and a broadcast.
-    * If tags do not distinguish the units of a broadcast, each node is taken to receive the units
+    * If tags do not distinguish the units of a broadcast, each node is assumed to receive the units
       in the order of tags and steps.
 
     Args:
@@ -223,7 +223,7 @@ class _Reader:
         self.fail(f"is damaged, misplaced or not supported: '{text}'")
 
     def _lines(self, file: TextIO) -> Iterator[str]:
-        """Yield the stripped lines of a file, without empty lines and ``/* */`` comments."""
+        """Yield stripped non-empty lines without comments, but with lines that begin with //."""
         inside = False
         while line := file.readline(_MAX_LINE + 1):
             self._line += 1

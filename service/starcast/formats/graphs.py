@@ -269,7 +269,7 @@ def write_metis(topology: Topology) -> Iterator[str]:
 
 
 def write_anynet(topology: Topology) -> Iterator[str]:
-    """Yield a file for BookSim's network ``anynet``, with one router per node.
+    """Yield the lines of a file for BookSim's network ``anynet``, with one router per node.
 
     The router of an endpoint has one terminal. Unless all latencies are 0, each neighbour is
     followed by the latency of the link to that neighbour.
@@ -308,7 +308,7 @@ def _neighbour_lists(
 
 
 def write_graph6(topology: Topology) -> Iterator[bytes]:
-    """Yield a graph6 line, the upper triangle of the adjacency matrix with six bits per byte.
+    """Yield a graph6 line: the upper triangle of the adjacency matrix, six bits per byte.
 
     Raises:
         LimitError: the matrix does not fit into memory.
@@ -379,7 +379,8 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
     """Return an iterator over the trees, each as a mapping from internal nodes to sorted children.
 
-    An unknown tree number raises an error in the call itself, before a part of a file is written.
+    The call itself, not the iteration, raises the error for an unknown tree number. Therefore no
+    part of a file is written before the error.
     """
     edges = edges_of(forest, tree)
     numbers = range(forest.trees) if tree is None else [tree]

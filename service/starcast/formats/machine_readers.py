@@ -41,7 +41,7 @@ _XGMI = {"gfx90a": 36, "910": 36, "gfx94": 48, "94": 48, "gfx95": 48, "95": 48}
 _OTHER_XGMI = 24
 #: Bandwidth between two CPUs of a host in GB/s. Each pair in `_INTEL` has a model number, and the
 #: bandwidth for Intel CPUs with this or a higher number; the first pair that applies is used.
-#: `_CPUS` has the bandwidth by vendor or architecture, `_OTHER_CPUS` for all other CPUs.
+#: `_CPUS` has the bandwidth by vendor or architecture; all other CPUs have `_OTHER_CPUS`.
 _INTEL = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 _CPUS = {"AuthenticAMD": 16, "ppc64": 32}
 _OTHER_CPUS = 6
@@ -408,11 +408,11 @@ class _PlatformReader:
     def finish(self) -> LinkList:
         """Return hosts and routers, and a link for each route that has one link.
 
-        Longer routes are ignored if each of their links is also a route of one link.
+        A route of several links is ignored; each of these links must also have its own route.
 
         Raises:
-            InputError: a route has no link, or has several links that are not all routes of one
-                link; a route is invalid; or routes between different pairs of nodes share a link
+            InputError: a route has no link, or has several links of which one has no route of its
+                own; a route is invalid; or routes between different pairs of nodes share a link
                 whose sharing policy is not FATPIPE.
         """
         routes = [route for route in self._routes if route.ends[0] != route.ends[1]]

@@ -299,8 +299,8 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # A thread block that sends waits for the one of the previous channel to the same peer,
-        # which must therefore come first.
+        # A sending thread block waits for the thread block that uses the previous channel to the
+        # same peer, so that other block must come first.
         return dict(sorted(blocks.items()))
 
     def _receive_block(
@@ -421,7 +421,7 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Find, for each row, the earlier rows that wrote the chunks which this row sends or adds to.
+    """Find, for each row, the earlier rows that wrote the chunk it sends and the chunk it adds to.
 
     In a reduction, a node has a separate sum for each tree.
 

@@ -86,7 +86,7 @@ class Block:
         number: the number of the thread block on this GPU.
         send: the rank to which the thread block sends; -1 for none.
         receive: the rank from which the thread block receives; -1 for none.
-        channel: the number of the channel.
+        channel: the number of the channel on which the thread block sends and receives.
         steps: the steps in the order of execution.
     """
 

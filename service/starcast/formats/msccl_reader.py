@@ -1,9 +1,9 @@
 """Read schedules from MSCCL XML files that starcast or msccl-tools wrote, or that RCCL reads.
 
 All thread blocks are executed, with unit numbers instead of data, to find the unit of each send
-and to check that each step waits for the chunks that it reads and overwrites. In a reduction, each
-chunk also records the ranks whose contributions it contains. Contributions that are lost or counted
-twice are thus detected.
+and to check that each step waits for the chunks that it reads and overwrites. In a reduction, the
+execution also records the ranks whose contributions each chunk contains, and thus detects
+contributions that are lost or counted twice.
 """
 
 from collections import defaultdict, deque
@@ -59,7 +59,7 @@ def schedule_from_msccl(
     Args:
         path: the path of the file to read.
         topology: the topology or its spec; the file must have a GPU for every endpoint.
-        collective: the name of the collective.
+        collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
 

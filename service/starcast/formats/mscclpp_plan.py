@@ -65,7 +65,8 @@ class PlanOperation(pydantic.BaseModel):
 class References(pydantic.BaseModel):
     """Numbers of channels, or of buffers of other GPUs, that a thread block uses.
 
-    The channels, or the accesses to the buffers, have one channel type, ``kind``.
+    All of these channels, or the channels by which the buffers are accessed, have the type
+    ``kind``.
     """
 
     kind: _Word = pydantic.Field(validation_alias=_names("channel_type", "access_channel_type"))

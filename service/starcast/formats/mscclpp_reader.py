@@ -1,8 +1,8 @@
 """Read schedules from MSCCL++ execution plans, JSON files written by the MSCCL++ language.
 
 Thread blocks write to and read from the memory of other GPUs. Signals, barriers and semaphores
-order their operations; packets carry a flag, so that their reader waits for them. The plan is
-executed with unit numbers instead of data. Switch operations and pipelines are refused.
+order these operations; a packet carries a flag, for which its reader waits. The plan is executed
+with unit numbers instead of data. Switch operations and pipelines are refused.
 
 Reference: ``python/mscclpp/language``, ``src/core/executor/execution_plan.cc`` and
 ``src/core/include/execution_kernel.hpp`` of microsoft/mscclpp.
@@ -82,7 +82,7 @@ def schedule_from_mscclpp(
     Args:
         path: the path of the file to read.
         topology: the topology or its spec; the plan must have a GPU for every endpoint.
-        collective: the name of the collective.
+        collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
 

@@ -1,7 +1,7 @@
 """Read the nodes and links of networks from the text of a file, by file format.
 
-Messages about a file that consists of lines name the line. Node and link counts in headers are
-compared with the content, and do not determine how much memory is allocated.
+If a format has lines, error messages name the line. Node and link counts in headers are compared
+with the content, and do not determine how much memory is allocated.
 """
 
 import csv
@@ -41,9 +41,9 @@ _COMPLETE = "the file is damaged or incomplete: write it again"
 _ONE_GRAPH = "use a file with one graph"
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _MAX_LINE = 4096
-#: Patterns for the end of a line in an edge list. `_LIST_MARK` matches where a comment or the
-#: attributes of a link begin, `_LIST_COMMENT` a comment, and `_LIST_ATTRIBUTES` the attributes, as
-#: NetworkX writes them, with a comment that may follow them.
+#: Patterns for the end of a line in an edge list. `_LIST_MARK` matches the beginning of a comment
+#: or of a link's attributes, `_LIST_COMMENT` a whole comment, and `_LIST_ATTRIBUTES` attributes as
+#: NetworkX writes them, with or without a comment after them.
 _LIST_MARK = re.compile(r"^\s*[#%]|\s[#{]")
 _LIST_COMMENT = re.compile(r"^\s*[#%].*|\s#.*")
 _LIST_ATTRIBUTES = re.compile(
@@ -69,7 +69,7 @@ _DOT_STATEMENT = re.compile(
     r'\s*(?:\[(?P<attributes>(?:[^\]"]|"(?:[^"\\]|\\.)*+")*+)\])?',
     re.DOTALL | re.MULTILINE,
 )
-_ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d+))?(?!\S)")
+_ANYNET_END = re.compile(r"(?<!\S)(router|node)\s+(\d{1,12})(?:\s+(\d{1,18}))?(?!\S)")
 _PajekLine = tuple[str, str, int, list[tuple[str, str]]]
 _PAJEK_SECTIONS = ("*network", "*vertices", "*edges", "*arcs")
 _SIX_BITS = re.compile(r"[?-~]+")
@@ -104,7 +104,7 @@ class GraphFile:
         return len(self._numbers)
 
     def add_node(self, node: str, attributes: Mapping[str, Any] | None = None) -> int:
-        """Add a node if it is new, and return its number."""
+        """Add a node if it is new, set its attributes if any are given, and return its number."""
         number = self._numbers.setdefault(node, len(self._numbers))
         if attributes:
             self._attributes[number] = attributes
@@ -201,7 +201,7 @@ def _read_attributes(text: str, line: int) -> Mapping[Any, Any]:
     """Return the attributes of a link, which NetworkX writes after the link as a dictionary."""
     try:
         found = literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         found = None
     if not isinstance(found, dict):
         fail_at(line, "does not end with the attributes of a link", "write {'capacity': 3}")
@@ -682,8 +682,8 @@ def parse_xml(
         text: the XML text.
         begin: is called with line, name and attributes at the beginning of each element.
         end: is called with the name at the end of each element.
-        doctype: the only document type that the text may declare, without internal declarations.
-            The document type is not fetched.
+        doctype: the only document type that the text may declare (default: none), without internal
+            declarations. The document type is not fetched.
 
     Raises:
         InputError: the text is not XML, or declares a document type other than ``doctype``, which
@@ -708,9 +708,9 @@ def _load(file: GraphFile, noun: str, read: Callable[[Any], Any]) -> Any:
     """Read a graph with NetworkX; node positions in GML or GEXF become attributes of the nodes.
 
     Args:
-        file: the file, whose size decides whether the graph fits into memory.
+        file: the file; the required memory is estimated from its size.
         noun: the name of the format, for messages.
-        read: function that takes the module networkx, and returns the graph in the file.
+        read: a function that takes the module networkx, and returns the graph in the file.
     """
     networkx = import_library("networkx")
     memory.require(_OBJECTS * len(file.text), "the objects of NetworkX", "use a smaller file")

@@ -58,7 +58,7 @@ def read_schedule(
     Args:
         path: the path of the file to read.
         topology: the topology or its spec.
-        collective: the name of the collective.
+        collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
         file_format: ``csv``, ``goal``, ``msccl-xml`` or ``mscclpp-json`` (default: detected from

@@ -101,7 +101,7 @@ def _write_events(rows: Rows, timing: Timing, parameters: Mapping[str, object]) 
     one microsecond. Reference: the document "Trace Event Format" of the Chromium project.
 
     Args:
-        rows: the rows of all sources, in the order of packets.
+        rows: the rows of the schedule, expanded to all sources and sorted by packet.
         timing: the times of the packets.
         parameters: the values that determine the times, such as T_s, by name.
     """

@@ -115,7 +115,7 @@ class Artifact:
 
     @property
     def renewal(self) -> str:
-        """The command after which the graph can contain what a changed plug-in builds."""
+        """Instructions to build the artifact again after its plug-in has changed."""
         # A rebuild keeps the trees of a forest, because PostgreSQL stores them.
         if self.kind == "forest":
             return f"{self.drop_command}; then ingest the forest again"
@@ -149,8 +149,8 @@ class Artifact:
         """Build and verify an artifact that was stored before.
 
         Raises:
-            RejectedError: as for `build`; the hint explains how to drop the artifact, without which
-                all other artifacts can be rebuilt.
+            RejectedError: as for `build`. The message names the stored artifact and, if a plug-in
+                builds the artifact, the hint names the command that drops it.
         """
         with _building_again(self):
             return self.build()
@@ -302,7 +302,7 @@ def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
 
 @contextmanager
 def _building_again(artifact: Artifact) -> Iterator[None]:
-    """Name a stored artifact, and the command that drops it, in an error of its verification."""
+    """In a RejectedError, name the stored artifact and, if a plug-in built it, how to drop it."""
     try:
         yield
     except RejectedError as error:
@@ -329,7 +329,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
             stored = Artifact(kind, artifact_id, plugins=recorded)
-            parse_topology(stored.spec)  # an error of the topology needs another hint
+            parse_topology(stored.spec)  # an error here must not get the forest's hint
             with _building_again(stored):
                 return forest_artifact(repository.load_forest(session, artifact_id), recorded)
         artifact = _FROM_ID[kind](artifact_id)

@@ -33,8 +33,8 @@ class Stores:
         engine: the engine for PostgreSQL, whose schema has been checked.
         graph: the connection to Neo4j.
         batch: maximum number of rows per transaction in Neo4j.
-        embedded: the settings, if Neo4j is the embedded server, which starcast may stop and whose
-            store it may replace; otherwise None.
+        embedded: the settings if Neo4j is the embedded server, otherwise None. starcast may stop
+            the embedded server and replace its store.
         lock: the lock for changing Neo4j, if this process holds it; the engine then also holds the
             lock for writing to PostgreSQL.
     """

@@ -49,7 +49,7 @@ class Summary:
     Attributes:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
-        recovered: ids of incomplete artifacts that earlier commands left and this ingest deleted.
+        recovered: ids of incomplete artifacts, left by earlier commands, that were deleted.
         seconds: duration of the ingest.
         outdated: ids of artifacts in ``present`` that were built by another version of a plug-in.
     """
@@ -154,11 +154,11 @@ def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[Arti
 def _refuse_changed(
     stores: Stores, outdated: Iterable[Artifact], missing: Iterable[Artifact]
 ) -> None:
-    """Check that new artifacts fit the stored artifacts that another plug-in version has built.
+    """Check that changed plug-ins still build the stored artifacts on which new artifacts depend.
 
     Args:
         stores: both stores, locked.
-        outdated: the artifacts of the plan that are stored, and whose plug-in has changed.
+        outdated: the stored artifacts of the plan whose plug-in has changed.
         missing: the artifacts of the plan that are not stored.
 
     Raises:
@@ -180,7 +180,7 @@ def _refuse_changed(
 
 
 def _is_used(artifact: Artifact, new: Artifact) -> bool:
-    """Return whether a new forest or schedule depends on a stored topology or forest."""
+    """Return whether ``new`` depends on ``artifact``, a stored artifact of the same plan."""
     if artifact.kind != "forest" or new.kind != "schedule":
         return artifact.kind == "topology"
     built = new.structure()

@@ -158,9 +158,9 @@ class ImportLoader:
             self.reporter.say(f"{artifact.kind} {artifact.id}: dropped")
 
     def rebuild(self, artifacts: Sequence[Artifact], *, is_outdated: bool) -> list[Loaded]:  # noqa: ARG002
-        """Replace Neo4j's store with a new store of all artifacts recorded in PostgreSQL.
+        """Replace Neo4j's store with a new store of all complete artifacts and the given artifacts.
 
-        Artifacts that are missing in Neo4j are imported too.
+        The given artifacts may be missing in Neo4j.
         """
         began = time.monotonic()
         with self.stores.session() as session:

@@ -47,7 +47,7 @@ from starcast.support.progress import Reporter
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import LoadMethod
 
-#: The first stages of loading an artifact, over Bolt and by import.
+#: The first stages of a load, which are the same over Bolt and by import, in order.
 BUILD_STAGES = ("planned", "built", "saved")
 #: The stages of a load over Bolt, in order. An `OnStage` callback is called after each stage;
 #: the stage ``batch`` occurs once for every batch.
@@ -282,10 +282,10 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
 
     The stores must be locked. A failed artifact without a node in Neo4j is left unchanged.
 
-    PostgreSQL keeps the record of a deleted artifact, in the state ``failed``, if the record
-    contains an error. It also keeps the record of an artifact that was complete in PostgreSQL, if
-    it keeps the records of the artifact's topology and forest. The error is then `LOST`, and the
-    next rebuild recreates the artifact. All other records of deleted artifacts are deleted.
+    PostgreSQL keeps the record of a deleted artifact, in the state ``failed``, in two cases. If the
+    record contains an error, this error is kept. If the artifact was complete in PostgreSQL, and
+    the records of its topology and forest are not deleted, the error `LOST` is recorded, and the
+    next rebuild recreates the artifact.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -342,7 +342,7 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
 
 
 def is_well_formed(artifact_id: str | None) -> bool:
-    """Return whether an id begins with the spec of a known topology.
+    """Return whether an id begins with the spec of a topology that this process can build.
 
     Other ids come from manual changes in Neo4j, or need a plug-in that is not loaded. `recover`
     does not delete artifacts with such ids.

@@ -70,8 +70,8 @@ def import_all(
         settings: the settings of the embedded Neo4j.
         new: artifacts that are absent or failed, in build order.
         reporter: receives progress messages.
-        on_stage: called with the stage and an artifact after each of `STAGES`; for a stage of the
-            entire import, the artifact is the first of all imported artifacts.
+        on_stage: called after each of `STAGES` with the stage and an artifact: the new artifact or,
+            for a stage of the entire import, the first imported artifact.
 
     Returns:
         The new artifacts, each with its share of the import's duration.
@@ -175,9 +175,8 @@ def _import(
         settings: the settings of the embedded Neo4j.
         old: stored artifacts, which are built again one at a time.
         new: new artifacts, already built and saved to PostgreSQL.
-        accept: function that returns a context manager. The old store is replaced within this
-            context, which first records the change in PostgreSQL, and undoes this change after an
-            error.
+        accept: function that returns the context manager in which the old store is replaced. The
+            context manager records the change in PostgreSQL, and after an error undoes the record.
         task: activity shown to other processes.
         reporter: receives progress messages.
         on_stage: called after the stage ``written``, and after each later stage.
@@ -266,7 +265,7 @@ def _changed_states(
     Args:
         stores: both stores, locked.
         state: the new state: complete or loading.
-        checksums: the artifacts, each with its checksum; None for the recorded checksum.
+        checksums: the artifacts with their new checksums; None keeps the recorded checksum.
     """
     before: dict[Artifact, tuple[LoadState, str | None]] = {}
     with stores.session() as session:
@@ -304,7 +303,7 @@ def _record(stores: Stores, rebuilt: Sequence[Artifact], changed: Mapping[Artifa
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:
-    """Divide the seconds of an import among the artifacts in proportion to their rows."""
+    """Return the artifacts, each with a share of an import's seconds in proportion to its rows."""
     total = max(1, sum(artifact.rows for artifact in artifacts))
     return [
         Loaded(each.kind, each.id, each.nodes, each.relationships, seconds * each.rows / total)

@@ -62,8 +62,8 @@ BOTH = "both"
 #: The name that requests the default port model of each algorithm.
 DEFAULT_PORTS = "default"
 
-#: Rows written per second over Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and
-#: rows compared per second by reading them in pages.
+#: Nodes and relationships written per second over Bolt on a warm server (see
+#: docs/decisions/0002-keys-and-labels.md), and rows compared per second by reading them in pages.
 NODES_PER_SECOND = 30_000
 RELATIONSHIPS_PER_SECOND = 40_000
 COMPARED_PER_SECOND = 400_000

@@ -2,8 +2,8 @@
 
 A rebuild recreates the graph in Neo4j, by an offline import or over Bolt. All stored artifacts can
 be built again, so no data of starcast are lost, and a backup contains only PostgreSQL's data. Data
-of other programs in Neo4j are deleted only on request; of these data, a rebuild over Bolt deletes
-only the relationships at recreated nodes.
+of other programs in Neo4j are deleted only on request; even then, a rebuild over Bolt deletes only
+their relationships at recreated nodes.
 
 Over Bolt, all artifacts to rebuild are first deleted. Until an artifact has been recreated, its
 state is ``failed`` and its recorded error is `REBUILDING`. After an interruption, the next rebuild
@@ -121,9 +121,9 @@ def _take_over(stores: Stores) -> bool:
     """Check that the graph in Neo4j belongs to this PostgreSQL database.
 
     The node :Store names the database to which the graph belongs. If this node was changed or
-    deleted manually, it is repaired under two conditions: both servers are the embedded servers of
-    one home, which no other program uses, and PostgreSQL records every artifact in the graph. For
-    an empty graph, this database is recorded as the owner.
+    deleted manually, it is repaired if both servers are embedded servers, which no other program
+    uses, and if the graph has artifacts, all of which PostgreSQL records. For an empty graph, this
+    database is recorded as the owner.
 
     Returns:
         True if the graph belongs to this database but has an older schema.
@@ -267,7 +267,7 @@ def restore(
 
 
 def _check_graph(settings: Settings, *, replace: bool) -> None:
-    """Check that Neo4j can be reached, and that it can be used for the restored artifacts.
+    """Check that Neo4j can be reached, and that restored artifacts can be written to it.
 
     Raises:
         OwnershipError: the graph belongs to another program; or it has another schema version, and

@@ -66,7 +66,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees import Forest, constructions, forest
 
-#: Stands for an artifact's id in problems that concern the entire Neo4j store.
+#: Text in place of an artifact's id in problems of the entire Neo4j store.
 WHOLE_STORE = "the store"
 
 #: Maximum number of differing rows described per artifact; the others are counted.
@@ -182,7 +182,7 @@ def _compare_nodes(
 
 
 def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
-    """Yield a problem for each of the first `_DESCRIBED` differing rows, and one for the rest."""
+    """Yield a problem for each of at most `_DESCRIBED` differing rows, and one for all others."""
     first = first_key(rows.topology)
     columns = [rows.start + first, rows.end + first, *rows.columns.values()]
     # Rows are compared as multisets, because the graph can contain a row twice.

@@ -255,7 +255,7 @@ class Connection:
             return load_network(session, spec_or_name)
 
     def _find_outage(self) -> UnavailableError | None:
-        """Return an error if the embedded PostgreSQL is not running, or None if it can be used.
+        """Return the error if the embedded PostgreSQL is not running; None if PostgreSQL is usable.
 
         Raises:
             UnavailableError: the PostgreSQL server that the settings name cannot be reached, or the

@@ -206,8 +206,8 @@ class Experiments(Connection):
         Raises:
             InputError: the name, an axis or a value is wrong, or the stored experiment with this
                 name has a different grid.
-            RejectedError: some runs failed. They are stored as failed, comparisons omit them, and
-                the next call with this name executes them again.
+            RejectedError: some runs failed. They are stored without results, so comparisons cannot
+                use them, and the next call with this name executes them again.
             BusyError: another process is using the experiment, or restoring a backup.
             LimitError: a run does not fit into memory; earlier runs are stored.
 
@@ -315,7 +315,7 @@ class Experiments(Connection):
         return listing.list_examples()
 
     def experiments(self) -> Table:
-        """List the stored experiments with their grids, and how many of their runs are stored."""
+        """List the stored experiments with their grids and their numbers of stored runs."""
         from starcast.comparison import listing
 
         with self._session() as session:
@@ -395,7 +395,7 @@ class Experiments(Connection):
         self, file: Annotated["str | Path", Shell(Path)], *,
         name: NewName = None, wait: bool = False,
     ) -> Table:  # fmt: skip
-        """Store the experiments from a file. Runs that are already stored are not changed.
+        """Store the experiments from a file. Complete runs that are already stored are not changed.
 
         If a run in the file and a stored run have the same parameters but different results,
         nothing is stored. In a shell, the exit code is then 6.
@@ -471,7 +471,7 @@ class Experiments(Connection):
                 must all hold.
             baseline: the side to which changes in time are relative.
             by: pair runs with equal ``message_units`` (pieces of a message), or with equal
-                ``segments`` (per tree). If several runs of a side qualify, the fastest is used.
+                ``segments`` (per tree). Of each side's other runs, the fastest are paired.
             everything: show all parameters, results and rows, even if they are equal on all sides.
             sort: sort the rows by this column; -COLUMN sorts in descending order. The name time
                 means the shortest time of all sides.

@@ -172,8 +172,8 @@ class Forests(Artifacts):
             options: root, and arguments of the construction; see `ForestOptions`.
 
         Returns:
-            One row: the id and the counts of the forest, or the file of the shard and its number of
-            tasks; and the verification time in seconds.
+            One row: the id of the forest, its counts (or, for a shard, the number of tasks and the
+            path of the file), and the verification time in seconds.
 
         Raises:
             RejectedError: a tree is not a spanning tree (the error names the first node that does

@@ -89,7 +89,7 @@ class Records(Connection):
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
             folder: folder with your own records.
-            fresh: start without the known record; only a better record replaces the known record.
+            fresh: start without the best known record. Only a better record replaces that record.
             executor: a `concurrent.futures.Executor` that runs the searches (default: this
                 process).
             shard: run only part I of N of the searches, and write the results to ``out`` instead of
@@ -166,7 +166,7 @@ class Records(Connection):
     ) -> Table:
         """List the best known records: the records shipped with starcast, or your own if better.
 
-        On a terminal, a line can stand for the records of a range of topologies; --all shows one
+        On a terminal, one line can summarize the records of a range of topologies; --all shows one
         line per record.
 
         Args:
@@ -217,7 +217,7 @@ class Records(Connection):
 
         Raises:
             InputError: the problem is unknown, or a record file is damaged.
-            NotFoundError: no record is known.
+            NotFoundError: no record of the problem on the topology exists.
 
         Example:
             >>> lab.show_record("one-port-broadcast", "S5")["value"]
@@ -312,7 +312,7 @@ class Records(Connection):
 
         Raises:
             InputError: the problem is unknown, or a file cannot be read or written.
-            NotFoundError: no record is known.
+            NotFoundError: no record of the problem on the topology exists.
             RejectedError: the record has no proof, or the checker rejects the proof.
             LimitError: the proof takes longer than the time limit, or memory ran out.
             UnavailableError: python-sat or, for a DRAT proof, dratify is not installed.

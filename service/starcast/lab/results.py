@@ -230,9 +230,9 @@ class ComparisonTable(Table):
         return tabulate_runs(self.comparison)
 
     def crossovers(self) -> Table:
-        """Return the message sizes at which the fastest of the compared sides changes.
+        """Return the crossovers: message sizes at which the faster of two algorithms changes.
 
-        A side is an experiment, a run, or a part of a single experiment.
+        Every two curves in a plot of the comparison are compared; a curve shows an algorithm.
         """
         from starcast.comparison.presentation import tabulate_crossovers
 

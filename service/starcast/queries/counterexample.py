@@ -2,7 +2,7 @@
 
 A statement shows the place of the counterexample, such as a node, a link, a tree or a step. Labels
 and ids are literals in the statement, because parameters have no values in Neo4j Browser. A comment
-above the statement gives the 'starcast ingest' command that stores the forest, schedule or
+above the statement contains the 'starcast ingest' command that stores the forest, schedule or
 topology.
 """
 
@@ -202,9 +202,9 @@ def _ingest_command(network: Topology, of: str) -> dict[str, str]:
 
 
 def _query(known: Mapping[str, object]) -> str:
-    """Return the most detailed statement that needs only known values, which become literals."""
+    """Return the most detailed statement whose values are all known, with values as literals."""
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
-    # Properties and conditions whose values are not known are omitted.
+    # Properties and conditions whose values are not in ``known`` are omitted.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
     query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
     # Literals replace the parameters, because parameters have no values in Neo4j Browser.

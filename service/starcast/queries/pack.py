@@ -1,7 +1,7 @@
 """Load query packs (folders of ``<name>.cypher`` files), and read their measured times.
 
 The measured times of the queries that come with starcast are in `queries/measured.json`, which
-`benchmarks/packs.py` writes and which is never edited by hand. The file states the machine, the
+`benchmarks/packs.py` writes and which is never edited by hand. The file contains the machine, the
 version of Neo4j and, for each query, the measured revision and the times in seconds. There is one
 time per topology, measured with the slowest parameter values; it is null if the query did not
 finish within ``timeout`` seconds. For the largest topology, there are also the times of other
@@ -46,7 +46,8 @@ class Library:
     Attributes:
         queries: the valid queries by full name; starcast's queries come first.
         faults: the errors of invalid queries by full name. The error of an unreadable pack has the
-            key ``pack/``, and the error of an unreadable folder of packs has the key ``FOLDER/``.
+            key ``pack/``, the error of an unreadable folder of packs has the key ``FOLDER/``, and
+            the key for a query file outside packs is the file's name without suffix.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -56,10 +57,10 @@ class Library:
         """Return a query by name, even if other queries are invalid.
 
         Args:
-            name: ``pack/name``, or only the name if it is unique.
+            name: ``pack/name``, or only ``name`` if it is unique.
 
         Raises:
-            NotFoundError: there is no such query.
+            NotFoundError: no query has this name.
             InputError: the query is invalid, or several packs have a query with this name.
         """
         matches = [each for each in self.queries.values() if name in {each.name, each.path.stem}]
@@ -81,10 +82,10 @@ class Library:
         )
 
     def search(self, text: str | None) -> list[Query]:
-        """Return the queries in a pack, or queries whose name, title or question contains a word.
+        """Return the queries in a pack, or those whose name, title or question contains a text.
 
         Args:
-            text: the name of the pack, or the word; None for all queries.
+            text: the name of the pack, or the text to find; None for all queries.
 
         Raises:
             NotFoundError: no query matches.
@@ -173,7 +174,7 @@ def find(name: str, *packs: Path) -> Query:
     The name is ``pack/name``, or only the last part if it is unique.
 
     Raises:
-        NotFoundError: there is no such query.
+        NotFoundError: no query has this name.
         InputError: several packs have a query with this name, or the query is invalid.
     """
     if is_file(name):

@@ -296,7 +296,10 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
 
 
 def _smallest_cut(spec: str, source: str, target: str) -> list[str]:
-    """Return the labels of a smallest set of nodes whose removal separates two nodes."""
+    """Return the labels of a smallest set of nodes whose removal separates two nodes.
+
+    If a link joins the two nodes, it is removed too.
+    """
     from starcast.topologies import topology  # noqa: PLC0415
     from starcast.topologies.disjoint_paths import find_smallest_cut  # noqa: PLC0415
 
@@ -449,7 +452,7 @@ def _as_stored(parameters: Sequence[Parameter], values: dict[str, Any]) -> dict[
 def _locate(
     topologies: Sequence["Topology"], as_stored: Callable[["Topology", str], str], value: str
 ) -> str:
-    """Return a value as the graph of one of the topologies contains it."""
+    """Return a value as it is written in the graph of one of the topologies."""
     found, errors = [], []
     for network in topologies:
         try:

@@ -83,7 +83,7 @@ def parse_header(text: str) -> Header:
 
 
 def _read_fields(text: str) -> dict[str, list[str]]:
-    """Return a list for each header field, by name: the field's text, followed by its items."""
+    """Return, by name of the header field, a list of the field's text and the field's items."""
     lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
     header = "\n".join(line.rstrip() for line in lines)
     fields: dict[str, list[str]] = {}
@@ -357,7 +357,7 @@ class Query:
         _ = self._older
 
     def for_server(self, version: str) -> "Query":
-        """Return the query whose statement runs on a version of Neo4j, such as ``5.26.30``."""
+        """Return the variant of this query that runs on a version of Neo4j, such as ``5.26.30``."""
         if self._older is None or _release(version) >= self._older[0]:
             return self
         return self._older[1]

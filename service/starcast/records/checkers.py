@@ -1,8 +1,8 @@
 """Checkers of the properties of trees, independent of the code that built the trees.
 
-Every checker takes a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``: each node's
-port towards its parent, 0 at the root and outside the tree) and the root's rank. From the
-topology, a checker uses only nodes, ports, neighbours and labels. Parents are the neighbours
+The arguments of every checker are a topology, the array ``parent_port`` (uint8 ``[trees, nodes]``:
+each node's port towards its parent, 0 at the root and outside the tree) and the root's rank. From
+the topology, a checker uses only nodes, ports, neighbours and labels. Parents are the neighbours
 across the ports, levels are counted from the root outwards, and distances are found by
 breadth-first search. Checkers share no code with `starcast.trees`, so their results are independent
 of that package.
@@ -45,7 +45,7 @@ class TraversedTree(NamedTuple):
 
 
 class UncheckedForest:
-    """A topology and an array of parent ports, which need not describe trees.
+    """A topology and an array of parent ports that may not describe trees.
 
     Attributes:
         rows: the array of parent ports, ``[trees, nodes]``.
@@ -137,9 +137,9 @@ class Evidence:
     Attributes:
         check: the name of the property.
         measured: the measured value, or one value per tree or port, as the checker documents.
-        counterexample: None if the property holds. Otherwise a description of the first failure:
-            the ``tree``, the ``node`` (label) or the ``link`` (``1234 -> 2134``), with the value
-            ``found`` and the limit ``stated``, or with ``why``, the reason for the failure.
+        counterexample: None if the property holds. Otherwise the first failure: its ``tree``, its
+            ``node`` (label) or ``link`` (``1234 -> 2134``), and either the value ``found`` and the
+            limit ``stated``, or the reason ``why``.
     """
 
     check: str
@@ -169,7 +169,7 @@ class Evidence:
 
 
 def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) -> Evidence:
-    """Return the evidence that a property does not hold; ``place`` is the counterexample."""
+    """Return evidence that a property does not hold, with ``place`` as the counterexample."""
     return Evidence(check, measured, place)
 
 
@@ -325,10 +325,10 @@ def level_dimensions(topology: Topology, parent_port: ParentPorts, root: int) ->
 
 
 def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
-    """Yield, for each tree and port, the nodes to which the port leads from their parents.
+    """Yield, for each tree and port, the children that their parents reach through the port.
 
     Yields:
-        The index of the port, the tree, and the ranks of the nodes.
+        The index of the port, the tree, and the ranks of the children.
     """
     for tree in graph.trees:
         children = np.flatnonzero(tree.levels > 0)
@@ -379,8 +379,8 @@ def disjoint_paths(
         topology: the topology that contains the trees.
         parent_port: the trees.
         root: rank of the root.
-        apart: "nodes" if the paths must share no inner node, and at most one path may be the direct
-            link between root and node. "links" if the paths must share no link, in either
+        apart: for "nodes", the paths must share no inner node, and at most one path may be the
+            direct link between root and node. For "links", the paths must share no link in either
             direction, so that a broken link interrupts at most one path.
 
     Raises:
@@ -423,8 +423,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # A path that is the direct link has no inner node, so the root is its entry. If this
-            # link is the path in two trees, the two paths are then found to share a node.
+            # A direct link has no inner node, so the root is entered instead. If two trees use this
+            # link, the check therefore finds a shared node.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents

@@ -40,8 +40,8 @@ PROBLEM_NAMES = tuple(PROBLEMS)
 MAX_NODES: Mapping[str, int] = MappingProxyType(
     dict.fromkeys(PROBLEMS, 500_000) | {"one-port-broadcast": 40_000_000}
 )
-#: Maximum size of a witness in bytes. On large topologies, a larger limit applies: two bytes per
-#: node. A check needs eight times as much memory as the witness.
+#: Maximum size of a witness in bytes, or two bytes per node if that is more. A check needs eight
+#: times as much memory as the witness.
 _MAX_BYTES = 40 * MB
 ProblemArguments = Mapping[str, int]
 
@@ -294,7 +294,7 @@ def _rejected(subject: str, reason: str) -> RejectedError:
 
 
 class _Problem(NamedTuple):
-    """The function that checks a problem's witnesses, and the arrays that a witness may have."""
+    """The function that checks a problem's witnesses, and the names of their possible arrays."""
 
     check: Callable[[_WitnessCheck, ProblemArguments], int]
     arrays: tuple[str, ...]

@@ -160,7 +160,9 @@ def _read_fields(path: Path) -> tuple[RecordFields, WitnessFile]:
 
 
 def load_all(folder: Path) -> Iterator[Record]:
-    """Yield all records of a folder in the order of `PROBLEMS`, then by length and text of names.
+    """Yield all records of a folder, by problem in the order of `PROBLEMS`, then by file name.
+
+    Shorter file names come first, so that S9 precedes S10.
 
     Raises:
         InputError: a file is missing or damaged, or its format version is not supported.
@@ -327,7 +329,7 @@ COLUMNS = (
     "version",
     "command",
 )
-#: The columns that are omitted first in a narrow terminal, in this order.
+#: The columns that are omitted first, in this order, if the terminal is too narrow.
 SPARE = ("command", "version", "solver", "reason")
 #: The columns of a summary of records.
 SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
@@ -388,7 +390,7 @@ def _summarize(rows: Sequence[Row]) -> Row:
 
 
 def _value(row: Row) -> str:
-    """Return a value as text: ``7`` if it is optimal, or ``7(6)`` if the bound is 6."""
+    """Return a row's value as text: ``7`` if it is optimal, or ``7(6)`` if its bound is 6."""
     return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
 
 

@@ -244,8 +244,8 @@ def combine_records(records: Iterable[Record]) -> Record:
     """Combine records with the same id into a record with the best value and the best bound.
 
     Args:
-        records: one or more records whose witnesses have the stated values. The bounds of these
-            records count as verified.
+        records: one or more records. Their bounds, and the values of their witnesses, must be
+            verified.
     """
     verified = ((record, VERIFICATIONS[0]) for record in records)
     return reduce(combine_verified, verified)[0]
@@ -260,10 +260,9 @@ def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedR
     the stronger evidence. If all three are equal, the first record's bound is kept.
 
     Args:
-        first: a record whose witness has the stated value, and the verification state of its bound.
-            If the values are equal, the witness of this record is kept.
-        second: another record whose witness has the stated value, and the verification state of its
-            bound.
+        first: a record, and the verification state of its bound. The value of its witness must be
+            verified. If the values are equal, the witness of this record is kept.
+        second: another record, and the verification state of its bound, with the same condition.
     """
     (one, _), (other, _) = first, second
     holder = other if one.sign * (one.value - other.value) > 0 else one

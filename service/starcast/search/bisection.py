@@ -49,20 +49,19 @@ _SPECTRAL = 100
 _TOLERANCE = 1e-6
 #: Number of local searches for violated inequalities in each round.
 _DESCENTS = 60
-#: Parameters of the local searches for violated inequalities: the possible numbers of nonzero
-#: entries of an initial vector, the possible sums of absolute entries at which a search ends, and
-#: the number of candidates for the first of the two entries that a step changes. The vectors that
-#: prove the exact bisection width of S_6 have sums of more than 40.
+#: Parameters of the local searches for violated inequalities. An initial vector has one of the
+#: `_SIZES` as its number of nonzero entries. A search ends at one of the `_SUMS` of absolute
+#: entries; the vectors that prove the exact bisection width of S_6 have sums of more than 40. A
+#: step changes two entries; `_STEEPEST` is the number of candidates for the first.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
-#: Number of rounds of cutting planes without progress after which the search for a better bound
-#: ends.
+#: The search for a better bound ends after this many rounds of cutting planes without progress.
 _PATIENCE = 15
 
 
 def _second_eigenvalue(graph: Topology) -> float:
-    """Return the second smallest eigenvalue of the Laplacian, or 0 as a lower bound on it.
+    """Return the second smallest eigenvalue of the Laplacian, or 0 if the graph is too large.
 
-    The result is 0 for large graphs that are neither star graphs nor hypercubes.
+    The eigenvalues of star graphs and hypercubes are known for every size.
     """
     if graph.family == "star" and graph.n > 2:
         # The degree is n - 1, and the second largest eigenvalue of the adjacency matrix is n - 2.
@@ -79,7 +78,7 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _halves(order: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return each node's half: 1 for the nodes in the first half of ``order``, else 0."""
+    """Return a bisection: 1 for each node in the first half of the list ``order``, else 0."""
     side = np.zeros(len(order), dtype=np.uint8)
     side[order[: len(order) // 2]] = 1
     return side
@@ -100,9 +99,9 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
 
 
 def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return a copy of the halves in which random nodes of each half move to the other half.
+    """Return a copy of the halves after moving random nodes from each half to the other half.
 
-    From each half, N/10 nodes move, but at least one; N is the total number of nodes.
+    Each half loses N/10 nodes, but at least one; N is the total number of nodes.
     """
     changed = side.copy()
     count = max(len(side) // 10, 1)
@@ -278,9 +277,9 @@ class _Program:
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[NDArray[np.int64]]:
     """Return vectors b for which ``matrix`` violates the cutting plane (b y)^2 >= 0.
 
-    If the sum of b is odd, the cutting plane is (b y)^2 >= 1. The entry ``matrix[u, v]`` is the
-    average of y_u y_v over the orbit of the node pair (u, v). For these averages, (b y)^2 becomes
-    the sum of b_u b_v ``matrix[u, v]`` over all pairs.
+    If the sum of b is odd, the cutting plane is (b y)^2 >= 1. The docstring of this module explains
+    y. The entry ``matrix[u, v]`` is the average of y_u y_v over the orbit of the node pair (u, v),
+    so (b y)^2 becomes the sum of b_u b_v ``matrix[u, v]`` over all pairs.
     """
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
@@ -420,9 +419,9 @@ class BisectionWidth(FormulaProblem):
             The formula, and its variables ``side`` [nodes], which are true for the nodes in half 1.
         """
         graph = self.topology
-        # On some topologies the number of links between halves always has the same parity. A target
-        # of the other parity is then replaced by the next smaller number of the right parity. So
-        # the record's bound alone determines the formula that its proof refutes.
+        # If parity rules out cuts of exactly ``target`` links, the formula is written for
+        # ``target - 1``, which is equivalent. So the same bisections are always excluded by the
+        # same formula, and the formula of a proof can be rebuilt from the record's bound.
         rounded = round_cut(graph, target)
         most = rounded if rounded == target else rounded - 2
         formula = Formula()

@@ -70,8 +70,8 @@ def tabulate_bounds(most: int, find_value: Callable[[int], int | None]) -> list[
 
     Args:
         most: the largest n.
-        find_value: takes n, and returns the fewest known rounds of a broadcast on S_n; None if no
-            broadcast is known.
+        find_value: ``find_value(n)`` returns the number of rounds of the best known broadcast on
+            S_n, or None if no broadcast is known.
 
     Returns:
         One row per n, with the keys ``n``, ``lower_bound``, ``log2_nodes``, ``upper_bound`` and
@@ -129,9 +129,8 @@ def clique_bound(graph: Topology) -> int:
 def _more(size: int, free: tuple[int, ...], rounds: int) -> int:
     """Return the maximum number of nodes that a part of a clique can still inform.
 
-    Nodes that are informed indirectly, in this clique or in other cliques, count too.
-
-    The docstring of `clique_bound` defines the parts.
+    Nodes that are informed indirectly, in this clique or in other cliques, count too. The docstring
+    of `clique_bound` defines the parts.
 
     Args:
         size: the number of nodes of a clique.
@@ -297,7 +296,7 @@ class OnePortBroadcast(FormulaProblem):
 
     @contextmanager
     def _exchanges(self, budget: Budget) -> Iterator[Any]:
-        """Import and yield the local search module, and report the progress of its compilation.
+        """Yield the local search module, after importing it and reporting its compilation.
 
         Raises:
             LimitError: the search does not fit into the memory limit.

@@ -1,7 +1,7 @@
 """Propositional formulas, and the solvers CaDiCaL (python-sat) and CP-SAT (OR-tools).
 
-The solvers run in separate processes, which are killed at the time limit, and whose memory the
-operating system limits. If there are several processes, each has a different random seed, and the
+The solvers run in separate processes. These are killed at the time limit, and the operating system
+limits their memory. If there are several processes, each has a different random seed, and the
 first answer is used. The solver libraries belong to the extra ``starcast[search]`` and are imported
 only when a search needs them.
 """
@@ -351,7 +351,7 @@ def _started(
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-            # Starting the first process also starts the server, which inherits the blocked signals.
+            # The first start also starts the server, which then ignores Ctrl-C and SIGTERM too.
             start_blocked(process)
             sending.close()
             running[receiving] = process
@@ -459,9 +459,9 @@ def write_lrat(clauses: list[list[int]], path: Path) -> None:
 def renumber_lrat(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
-    CaDiCaL numbers the clauses that it reads and the clauses that it derives in one sequence. The
-    ids of derived clauses are in the proof; all other ids belong, in order, to the formula's
-    clauses.
+    CaDiCaL has one sequence of ids for the clauses of the formula and for the clauses that it
+    derives. The ids of derived clauses are in the proof; all other ids belong, in order, to the
+    formula's clauses.
 
     Args:
         raw: the file that CaDiCaL wrote.

@@ -4,8 +4,8 @@ The problem is not defined on the few topologies that degree - 1 faults can disc
 
 Faults make two nodes distant if every short path between them contains a fault as an inner node.
 The search proposes a set of faults, finds short paths that avoid it, requires a fault on each of
-these paths, and repeats. When no set of faults meets all requirements, they form a small
-unsatisfiable formula, for which a solver can write a proof.
+these paths, and repeats. When no set of faults meets all requirements, the requirements form a
+small unsatisfiable formula, for which a solver can write a proof.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[NodePath]) -> Formula:
-    """Return a formula for faults that interrupt all given paths to at least one target.
+    """Return a formula for faults that interrupt, for at least one target, all given paths to it.
 
     The targets are the nodes that `targets` returns. A path is interrupted if one of its inner
     nodes is faulty. At most degree - 1 nodes are faulty.
@@ -68,7 +68,7 @@ class _Work(NamedTuple):
         table: for each node, the list of its neighbours.
         ends: candidate nodes; the faults must make at least one of these distant from rank 0.
         most: the maximum number of faults.
-        distance: the minimum distance from rank 0 that one of ``ends`` must have under the faults.
+        distance: the minimum distance from rank 0 that one of ``ends`` must have after the faults.
     """
 
     table: list[list[int]]
@@ -145,7 +145,7 @@ def _disjoint_short_paths(
     paths: list[NodePath] = []
     while (path := _shortest_path(table, used, end, distance - 1)) is not None:
         paths.append(path)
-        # A path of one link has no inner node to exclude, so the loop would find it forever.
+        # A path of one link has no inner node to exclude, so the loop would never end.
         if len(path) == 2:
             break
         used |= set(path[1:-1])
@@ -265,5 +265,5 @@ class FaultDiameter(SearchProblem):
             "none",
             formula=path_formula(graph, paths),
             evidence={"paths": _as_array(paths)},
-            target=max(map(len, paths)),  # the proof excludes diameters above the longest path
+            target=max(map(len, paths)),  # no diameter exceeds the longest path
         )

@@ -1,8 +1,8 @@
 """Searches for spanning trees, and proofs that better trees do not exist.
 
 **Trees of minimum height and bounded congestion** have a common root; there is one tree per port.
-With congestion 1 the trees are arc-disjoint: they enter every other node over different links, and
-each link of the root belongs to a different tree.
+With congestion 1 the trees are arc-disjoint: they enter every node but the root over different
+links, and each link of the root belongs to a different tree.
 
 **Completely independent trees** are spanning trees in which the paths between any two nodes, one
 path in each tree, share neither links nor inner nodes. By Araki (2014), k such trees exist if and
@@ -174,8 +174,8 @@ class EdgeDisjointTrees(FormulaProblem):
 
     def methods(self) -> Sequence[Method]:
         methods = [Method("formula", self.solve)]
-        # If the trees are rotations of one another, one tree determines the forest. So the formula
-        # describes a single tree, not one tree per port.
+        # Rotated trees are tried first: a single tree determines the others, so the formula is
+        # much smaller.
         images = rotation(self.topology)
         if images is not None:
             turned = partial(self._solve_rotated, images)
@@ -271,13 +271,13 @@ class CongestionTrees(EdgeDisjointTrees):
     arguments: ClassVar[Mapping[str, int]] = MappingProxyType({"congestion": 2})
 
 
-#: The number of random automorphisms that are tried, and the maximum number of nodes of a topology
-#: on which they are tried.
+#: Number of random automorphisms that are tried on a topology, and maximum number of nodes of a
+#: topology on which they are tried.
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: Maximum number of partitions that are tried on a quotient before the search continues with the
-#: next quotient. A partition of a quotient can be invalid on the topology.
+#: A partition of a quotient can be invalid on the topology. After this many invalid partitions, the
+#: search continues with the next quotient.
 _REPEATS = 10
 
 
@@ -378,7 +378,7 @@ def _quotient(graph: Topology, images: NodeImages, classes: int) -> Quotient:
 
 
 def _near(table: list[list[int]], chosen: list[int], node: int, number: int) -> list[int]:
-    """Return the neighbours of a node that belong to class ``number`` of a partition."""
+    """Return those neighbours of a node that are in the class ``number`` of a partition."""
     return [each for each in table[node] if chosen[each] == number]
 
 

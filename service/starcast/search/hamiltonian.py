@@ -23,11 +23,11 @@ from starcast.topologies import Topology
 _LENGTHS = (4, 6, 8)
 #: Probability of keeping an exchange that adds a cycle, as long as many cycles are left.
 _NOISE = 0.002
-#: Mean cycle length up to which every exchange that does not change the number of cycles is kept.
+#: Up to this mean cycle length, every exchange that does not change the number of cycles is kept.
 #: Such an exchange adds variety, but all nodes of the changed cycles must be renumbered. So if the
 #: mean length is larger, the exchange is kept with a probability that decreases with the length.
 _CHEAP = 800
-#: Limits for quotients: the maximum number of nodes, and the number of translations to try.
+#: Limits for quotients: the maximum number of nodes of a topology, and of translations to try.
 _MAX_NODES = 50_000
 _SAMPLES = 200
 
@@ -54,7 +54,7 @@ class _Factor:
             self._renumber(range(nodes))
 
     def _renumber(self, nodes: Sequence[int]) -> None:
-        """Renumber the cycles through the given nodes, including the places of their nodes."""
+        """Renumber the cycles through the given nodes, and the places of all nodes on them."""
         first = self._next
         for node in nodes:
             if self.cycle[node] >= first:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from starcast.support.compiled import jit
 
-#: Approximate number of steps after which freeing a moved node becomes cheap again, and the range
-#: of the random noise that is added to the cost of a place.
+#: Freeing a moved node becomes cheap again after about `_TENURE` steps. `_NOISE` is the range of
+#: the random noise that is added to the cost of a place.
 _TENURE, _NOISE = 1_000, 1.5
 #: If the cheapest place for a node costs at least this much, the search also tries to inform a
 #: neighbour of the node earlier.
@@ -179,7 +179,7 @@ def _augment(
         head += 1
         for port in range(table.shape[1]):
             sender = table[node, port]
-            # A sender that was reached before can lead only to receivers that were tried already.
+            # Through a sender that was reached before, the search would only repeat itself.
             if informer[sender] < 0 or reached_from[sender] >= 0:
                 continue
             reached_from[sender] = node
@@ -203,7 +203,7 @@ def _augment(
 
 @jit
 def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> int:
-    """Change the last rounds of a tree in at most ``steps`` steps, until all nodes are informed.
+    """Change the last rounds of a tree until all nodes are informed, in at most ``steps`` steps.
 
     Returns:
         The number of uninformed nodes.
@@ -264,8 +264,8 @@ def _cheapest_place(
 ) -> tuple[int, int, float]:
     """Return the informer, the slot and the cost of the cheapest place for a node.
 
-    Only slots before slot ``before`` are considered. If there is no possible place, the informer is
-    -1.
+    A place consists of the neighbour that informs the node (the informer) and of the slot, which
+    must be less than ``before``. If there is no possible place, the informer is -1.
     """
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
@@ -300,7 +300,7 @@ def _bring_forward(
         chance: source of randomness.
 
     Returns:
-        The informer and the slot of the node's cheapest place, which may be the given place.
+        The informer and the slot of the cheapest place found; the given place if none is cheaper.
     """
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
@@ -364,7 +364,7 @@ def _free(tree: BroadcastTree, node: int) -> None:
 
 @jit
 def _free_near(tree: BroadcastTree) -> None:
-    """Free all nodes of the searched rounds that are at distance 1 or 2 from an uninformed node."""
+    """Make uninformed all nodes of the searched rounds at distance 1 or 2 from a missing node."""
     degree = tree.table.shape[1]
     for position in range(tree.counts[0]):
         for port in range(degree):
@@ -386,7 +386,7 @@ def anneal(
     temperature: float,
     chance: np.random.Generator,
 ) -> int:
-    """Move nodes between classes for a number of steps, or until the partition has no defect.
+    """Move nodes between classes until the partition has no defects, in at most ``steps`` steps.
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
@@ -395,8 +395,8 @@ def anneal(
         labels: the class of each node, from 0; modified in place.
         classes: the number of classes.
         steps: the maximum number of steps.
-        temperature: the number of additional defects per node of a bundle at which a step is
-            accepted with probability 1/e.
+        temperature: a step that adds this many defects per node of a bundle is accepted with
+            probability 1/e.
         chance: the random number generator.
 
     Returns:

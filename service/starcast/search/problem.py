@@ -43,10 +43,10 @@ class Decision(NamedTuple):
             ``open``.
         witness: the arrays of the object; None if no object was found.
         formula: the formula that was refuted; None if no formula was refuted.
-        evidence: arrays from which the formula or the bound can be derived, and which are stored in
-            the record.
-        target: if the result is ``none``, the worst value that was proved to be impossible; None
-            stands for the target of the attempt.
+        evidence: arrays that are stored in the record, and from which the formula or the bound can
+            be derived.
+        target: if the result is ``none``, the worst value that was proved to be impossible, or
+            None if this value is the target of the attempt.
     """
 
     result: Literal["witness", "none", "open"]
@@ -105,8 +105,8 @@ class SearchProblem(ABC):
         question: the quantity that the search determines, as a noun phrase.
         variables: a description of the formula's variables.
         constraints: a description of the formula's constraints.
-        symmetry: a description of the symmetry that the search uses. It gives the reason why no
-            solution is lost, or the restriction of the search to certain solutions.
+        symmetry: a description of the symmetry that the search uses. It explains why no solution
+            is lost, or to which solutions the search is restricted.
         refuted: a template of the statement that no object reaches the target, with ``{target}``
             and argument names in braces.
         arguments: the arguments of the problem, with their defaults.
@@ -137,7 +137,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def start(self, budget: Budget) -> Witness:
-        """Return the witness of a first object, found quickly, which the search then improves."""
+        """Quickly find a first object, which the search then improves; return its witness."""
 
     @abstractmethod
     def methods(self) -> Sequence[Method]:
@@ -208,7 +208,7 @@ class SearchProblem(ABC):
 
 
 class FormulaProblem(SearchProblem):
-    """A problem in which, for each target, a formula states that an object reaches the target.
+    """A problem whose formula for a target states that an object reaches this target.
 
     A solver finds a solution, which describes such an object, or refutes the formula.
     """
@@ -226,7 +226,7 @@ class FormulaProblem(SearchProblem):
         """Return a description of the formula for a target, for progress reports and messages."""
 
     def solve(self, target: int, budget: Budget) -> Decision:
-        """Decide with a solver whether an object reaches a target.
+        """Use a solver to decide whether an object reaches a target.
 
         Raises:
             LimitError: the formula or the solver needs more memory than the limit.

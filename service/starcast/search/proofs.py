@@ -55,7 +55,7 @@ _ACCEPTED = "s VERIFIED UNSAT"
 
 
 class Refutation(NamedTuple):
-    """A refutation of a formula: the properties of its LRAT proof, which checkers have accepted.
+    """Properties of an LRAT proof that refutes a formula and that checkers have accepted.
 
     Attributes:
         steps: the number of clauses that the proof adds.
@@ -199,7 +199,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     Args:
         formula: the formula.
         statement: the proven statement, such as ``no one-port broadcast in 4 rounds``.
-        command: the search command, from which the command that regenerates the proof is derived.
+        command: the search command; the command that regenerates the proof is derived from it.
         budget: the limits of the search; the proof may take longer (`proof_limits`).
 
     Raises:
@@ -385,7 +385,7 @@ class CheckedRecord(NamedTuple):
     """A record with the result of its verification.
 
     Attributes:
-        record: the record. Unless the record is rejected, its witness has the stated value.
+        record: the record. Unless it is rejected, the value of its witness was verified.
         verification: the verification state of the record's bound, or ``rejected`` if the record is
             wrong.
         reason: the reason why the record is wrong or its bound is not verified, or a remark on the
@@ -514,7 +514,7 @@ def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError |
 
     Returns:
         A LimitError if the value and the bound of a record differ. Otherwise, an UncheckedError if
-        only a second solver supports a bound. None if all records are optimal and checked.
+        the only evidence for a bound is a second solver's answer. Otherwise None.
     """
     if unsettled := [record for record in records if not record.optimal]:
         first, *others = unsettled

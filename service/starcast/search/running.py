@@ -101,7 +101,7 @@ def _search_from(
     budget: Budget,
     keep: Callable[[Record], None],
 ) -> Record:
-    """Run a search like `search`, but do not check the known record, which is already checked."""
+    """Run a search like `search`, but trust the known record, which is already checked."""
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, values)
@@ -489,9 +489,9 @@ def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[
 
 
 def _merge_checked(found: Sequence[tuple[int, CheckedRecord]]) -> CheckedRecord:
-    """Combine checked records with the same id.
+    """Combine checked records with the same id, and return the result.
 
-    Each pair contains a record's bound before the check, and the checked record.
+    The list ``found`` has a pair for each record: the bound before the check, and the result.
     """
     best = combine_records(checked.record for _, checked in found)
     # A bound that is not verified matters only if it is better than the verified bounds.
@@ -521,7 +521,7 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
 
 
 class _Description(StrictRecord):
-    """The job of a shard file: all searches of the job, their time limit and their solver."""
+    """Description of a sharded job: all of its searches, their time limit and their solver."""
 
     searches: list[Any]
     seconds: StrictNumber

@@ -117,7 +117,7 @@ def _rename_bits(graph: Topology, order: Sequence[int]) -> NodeImages:
 
 
 def check_automorphism(graph: Topology, images: NodeImages) -> NodeImages:
-    """Check that a map of the nodes maps links to links, and return the map.
+    """Check that ``images``, the image of each node, maps links to links; return ``images``.
 
     Raises:
         RejectedError: the images do not map links to links.

@@ -10,7 +10,7 @@ from typing import Literal
 #: Roles of a PostgreSQL server. The owner migrates the tables, the writer stores and deletes rows,
 #: and the reader reads rows.
 Role = Literal["owner", "writer", "reader"]
-#: The PostgreSQL user names of the roles.
+#: The PostgreSQL user name of each role, keyed by role.
 ROLE_NAMES: dict[Role, str] = {
     "owner": "starcast_owner",
     "writer": "starcast_writer",

@@ -33,7 +33,7 @@ _DAMAGED = (
 #: Server of each driver, keyed by the driver's package. An exception is recognized by the package
 #: that defines its class, because importing a driver is slow.
 _SERVERS = {"neo4j": "Neo4j", "psycopg": "PostgreSQL", "sqlalchemy": "PostgreSQL"}
-#: What a user of a server, which has no terminal, includes in a bug report; see `translate`.
+#: Value of ``report`` in `translate` for errors in a server process, which has no terminal.
 LOG_LINES = "the lines of the log that 'starcast config' names"
 _DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 prints the details"
 
@@ -43,7 +43,7 @@ def translate(error: Exception, report: str) -> StarcastError:
 
     Args:
         error: the exception.
-        report: the information to include in a bug report, named in the hint of an unknown error.
+        report: what a bug report should include, for the hint of an unexpected error.
     """
     if isinstance(error, StarcastError):
         return error

@@ -32,8 +32,8 @@ _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header
 def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return the array itself if its content can never change, else a read-only copy.
 
-    A read-only view of a writable array is also copied, because a change of that array changes the
-    view.
+    A read-only view of a writable array is also copied, because a change of that array would change
+    the view.
     """
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
         return freeze(array.copy())
@@ -52,7 +52,7 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 class ArrayArchive:
     """The arrays of an npz archive.
 
-    An array cannot be read if the size of the data differs from the size in the npy header.
+    An array is refused if its size differs from the size that its npy header specifies.
 
     Args:
         archive: the open zip archive, whose members are npy files.
@@ -78,11 +78,11 @@ class ArrayArchive:
         return [name.removesuffix(".npy") for name in self._members]
 
     def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return the shape and dtype of an array, after checking the array's size against them.
+        """Compare an array's size with its header, and return the array's shape and dtype.
 
         Raises:
             ValueError: the array is missing or encrypted, has an unsupported format or compression,
-                contains pickled objects, or does not have the size that its header states.
+                contains pickled objects, or does not have the size that its header specifies.
         """
         info = self._members.get(f"{name}.npy")
         if info is None:
@@ -116,7 +116,7 @@ class ArrayArchive:
 
 
 def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDArray[Any]]:
-    """Return all arrays of an npz file.
+    """Return all arrays of an npz file, by name.
 
     Args:
         content: the bytes of the file.
@@ -125,7 +125,7 @@ def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDAr
 
     Raises:
         Exception: the archive is damaged; `starcast.support.limited.DAMAGE` lists the types.
-        LimitError: the arrays have more bytes than the limit.
+        LimitError: the arrays have more bytes than the limit, or one has more than `MAX_ARRAY`.
     """
     with open_archive(io.BytesIO(content)) as archive:
         parts = ArrayArchive(archive, source)

@@ -18,8 +18,8 @@ from typing import BinaryIO
 from starcast.support.errors import InputError, unwritable
 from starcast.support.progress import defer_signals
 
-#: Prefix of temporary names. A temporary name does not contain the target's name. Otherwise, the
-#: temporary name would be too long if the target's name has the maximum length.
+#: Prefix of temporary names. The target's name is not part of them, because a prefix would make a
+#: target's name of the maximum length too long.
 PREFIX = ".starcast-"
 
 
@@ -56,7 +56,8 @@ def write_new(path: Path, text: str) -> Path:
     """Write a new file, create its folder if necessary, and return the path of the file.
 
     Raises:
-        InputError: the file exists, or the folder or the file cannot be written.
+        InputError: the file exists, or the folder or the file cannot be created.
+        LimitError: the disk is full.
     """
     if path.exists():
         raise InputError(f"{path} already exists", hint="choose another name, or remove the file")
@@ -77,7 +78,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open an output file at a path that a user specified.
 
     An existing file is replaced only when the new file is complete, and keeps its mode. If the path
-    is a symbolic link, the file to which the link points is replaced.
+    is a symbolic link, the file to which the link points is replaced. Devices, pipes and the
+    standard streams are written directly.
 
     Raises:
         LimitError: the disk is full.
@@ -136,7 +138,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         yield temporary
         if path.exists():
             # Two folders cannot be exchanged in one step; for a moment, neither is named ``path``.
-            # Ctrl-C at this moment is deferred; otherwise, no folder would have this name.
+            # Ctrl-C at this moment is deferred, because it would leave no folder with this name.
             old = _temporary_path(path)
             with defer_signals(lambda: None):
                 path.rename(old)

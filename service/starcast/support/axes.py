@@ -45,8 +45,8 @@ _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
-#: Words that are not read as labels. A fault of a node with such a label is written with its first
-#: step, as in `none@1`.
+#: Words that descriptions of faults do not treat as labels. To specify a node with such a label,
+#: users add the first step of the fault, as in `none@1`.
 RESERVED = {NONE, *_KINDS}
 #: Hint that explains how to write faults.
 _FAULTS_HINT = "write none, '2 nodes', '1 link', or nodes and links such as '21345 12345-21345@3'"
@@ -123,7 +123,7 @@ def read_word(value: object, axis: str) -> str:
 def read_root(value: object, axis: str) -> str:
     """Return a root as text: a label, `CENTRE`, or a rank such as ``#6``.
 
-    A non-negative integer is taken as a rank: 6 becomes ``#6``.
+    A non-negative integer is a rank: 6 becomes ``#6``.
 
     Raises:
         InputError: the value is neither a string nor a non-negative integer.
@@ -206,7 +206,7 @@ def check_execution(name: str) -> None:
 
 @dataclass(frozen=True)
 class Axis:
-    """The declaration of one axis of experiments, which is a parameter of runs.
+    """The declaration of an axis of experiments; each axis is a parameter of runs.
 
     When `AXES` is built, the attributes from ``name`` to ``is_derived`` are set from the field of
     the axis in `Parameters`.
@@ -278,7 +278,7 @@ class Axis:
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:
-        """Return whether a value equals the field's default, which tables and commands omit."""
+        """Return whether a value is the field's default; tables and commands omit such a value."""
         return self.has_usual and bool(value == self.usual)
 
 
@@ -303,8 +303,8 @@ class Parameters:
             segments.
         messages: number of unit messages in the schedule; 1 for algorithms without this argument.
         copies: number of trees that carry each unit; 1 for algorithms without this argument.
-        root: for collectives with a root, the root's label or the word ``centre``. None stands
-            for the node of rank 0, whose label depends on the topology. Runs stored before the axis
+        root: for collectives with a root, the root's label or the word ``centre``. None means
+            the node of rank 0, whose label depends on the topology. Runs stored before the axis
             existed have the root None. `starcast.experiments.point.find_root` returns the node.
         faults: faulty nodes and links in ascending order, each as a string that
             `starcast.judges.simulator.Fault` can parse; a tuple, which is stored as a list.
@@ -520,7 +520,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that an experiment point specifies. These values determine the values on other axes.
+#: The axes whose values an experiment point specifies. All other axes are derived from them.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
 #: (``CHOICE``). Comparisons match runs by the axes of ``CHOICE`` in this order; segments come last,

@@ -133,8 +133,8 @@ class DaskExecutor(Executor):
             _run, self._identity, self._prepare, function, args, kwargs, pure=False
         )
         self._running.add(task)
-        # In the client's event loop, results that are ready at the same time are fetched together
-        # with a single request.
+        # `_finish` runs in the client's event loop, where results that are ready at the same time
+        # are fetched with a single request.
         self._client.loop.add_callback(self._finish, task, future)
         return future
 
@@ -171,7 +171,7 @@ class DaskExecutor(Executor):
             future.set_result(result)
         elif isinstance(error, KilledWorker):
             future.set_exception(WorkerKilledError(error.allowed_failures + 1))
-        # Waiting for a task with the status "finished" fails only if the task's result was lost.
+        # A task with the status "finished" has an error here only if its result was lost.
         elif task.status in ("error", "finished"):
             future.set_exception(error)
         else:
@@ -187,7 +187,8 @@ def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None
     """Check that a Dask scheduler listens at an address.
 
     A scheduler begins every connection with the length of its greeting. Without this check, Dask's
-    client would wait forever if another server accepts the connection but sends nothing.
+    client would wait forever if another server accepts the connection but sends nothing. With TLS,
+    the greeting is encrypted, so only the connection is checked.
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
@@ -220,7 +221,7 @@ def _open_client(address: str) -> "Client":
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE}s"})
     try:
-        # Otherwise, Dask would also send the calling program's own computations to this cluster.
+        # A default client would also send the calling program's own computations to this cluster.
         return Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
         raise _no_scheduler(address) from None

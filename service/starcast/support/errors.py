@@ -174,7 +174,7 @@ def unwritable(file: object, error: OSError, hint: str = "") -> StarcastError:
 
 @contextmanager
 def errors_in(place: str | Path) -> Iterator[None]:
-    """Prefix the message of every error in the context with a place, such as a file name.
+    """Prefix the message of every starcast error in the context with a place, such as a file name.
 
     Example:
         >>> with errors_in("grid 2"):
@@ -210,7 +210,7 @@ def only_one_of(hint: str = "remove one of them", /, **options: object) -> None:
 
 
 def check_parameters(owner: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Check that the names of given parameters are known.
+    """Check that parameters with the given names exist.
 
     Without this check, a parameter with a misspelled name would be ignored silently.
 
@@ -220,7 +220,7 @@ def check_parameters(owner: str, names: Iterable[str], known: Collection[str]) -
         known: the names of all parameters.
 
     Raises:
-        InputError: one of the names is unknown.
+        InputError: no parameter has one of the names.
     """
     for name in names:
         if name not in known:

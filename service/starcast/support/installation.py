@@ -2,7 +2,7 @@
 
 Every command imports this module, so it must import quickly. Finding plug-ins with
 `importlib.metadata` would parse the metadata of all installed packages, which takes longer than
-most commands. If `is_declared` returns False, there is nothing to find, and the search is skipped.
+most commands. The search is skipped if `is_declared` returns False, because no plug-in exists then.
 """
 
 import os

@@ -32,8 +32,8 @@ Moment = Annotated[
 #: A tuple whose values have one type. Validation stops at the first invalid value, because a long
 #: list could otherwise cause one error per element.
 Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
-#: Maximum number of keys in a JSON object. Without a limit, pydantic would create an error for each
-#: of any number of unknown keys.
+#: Maximum number of keys in a JSON object. Pydantic creates one error per unknown key, so without
+#: this limit, errors could fill the memory.
 MAX_KEYS = 64
 
 
@@ -78,7 +78,7 @@ def describe_error(error: ValueError) -> str:
     return f"{place}: {reason}" if place else reason
 
 
-#: Replacements of pydantic's messages that mention Python objects, by pydantic's error type.
+#: Replacements for pydantic's messages that mention Python objects, by pydantic's error type.
 _MESSAGES = {
     "unexpected_keyword_argument": "Extra inputs are not permitted",
     "dataclass_type": "Input should be a valid dictionary",
@@ -113,7 +113,7 @@ def parse_json(data: bytes, source: object) -> Any:
 
     Raises:
         ValueError: the text is not JSON in an allowed encoding, is nested too deeply, or contains
-            NaN, an infinite number, the character NUL or an unpaired surrogate.
+            ``NaN``, ``Infinity``, the character NUL or an unpaired surrogate.
         LimitError: the Python objects would take too much memory.
     """
     text = decode_text(data)

@@ -175,7 +175,7 @@ def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
     The encoding is UTF-8 or UTF-16; see `decode_text`. Invalid bytes in a UTF-8 file become
     surrogates instead of errors, so that the caller can report the line.
 
-    Reading an invalid UTF-16 file raises a `UnicodeError`; see `invalid_utf16`.
+    Reading an invalid UTF-16 file can raise a `UnicodeError`; see `invalid_utf16`.
 
     Raises:
         OSError: the file cannot be read.

@@ -74,7 +74,7 @@ def start(target: Target) -> OSError | None:
     """Start writing events to a log file; with the level ``off``, no events are written.
 
     Returns:
-        None, or the error if the file cannot be opened; in this case, no events are written.
+        The error if the file cannot be opened, so that no events are written; otherwise None.
     """
     global _target  # noqa: PLW0603 - one log per process, as in `logging`
     stop()

@@ -1,6 +1,6 @@
 """Compilation of inner loops with numba; if numba is not installed, the loops are interpreted.
 
-Modules with such loops are imported only when they are needed, because numba takes long to import.
+Modules with such loops are imported only when they are needed, because importing numba is slow.
 """
 
 from collections.abc import Callable

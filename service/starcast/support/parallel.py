@@ -53,8 +53,8 @@ Result = TypeVar("Result")
 MEMORY_PATIENCE = 60.0
 #: Maximum duration of a single wait for results, in seconds. If a signal arrives just before a
 #: wait, Python handles it only when the wait ends. So without this limit, Ctrl-C might have no
-#: effect until a result arrives. During a wait, the number of workers of a remote executor may also
-#: change.
+#: effect until a result arrives. The limit also ensures that new workers of a remote executor are
+#: noticed soon.
 _PAUSE = 1.0
 _SCRIPT_LOCK = threading.Lock()
 #: The maximum number of tasks named in an error message.
@@ -109,7 +109,7 @@ def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
 
 @contextmanager
 def block_signals() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM within the context.
+    """Block Ctrl-C and SIGTERM in this thread within the context.
 
     A process started in this context inherits the block and never receives these signals, so that
     only its parent decides when it ends.
@@ -171,7 +171,7 @@ class Workload(Generic[Item, Result]):
 
     Attributes:
         perform: computes the result of an item; a module-level function, so that it can be pickled.
-        needed: takes an item, and returns the approximate number of bytes that it needs.
+        needed: takes an item, and returns the approximate number of bytes that the item needs.
         free: returns the number of free bytes on the machine that calls this function.
         demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         name: takes an item, and returns its name for messages.
@@ -211,7 +211,7 @@ def run_parallel(
     Raises:
         LimitError: an item does not fit into the free memory, a process cannot be started, or each
             worker that ran an item was killed. In the last case, all other items have been yielded
-            before.
+            before the error.
     """
     if executor is None and jobs == 1:
         yield ((item, workload.perform(item)) for item in items)

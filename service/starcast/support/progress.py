@@ -27,7 +27,7 @@ LATE = 1.0
 
 
 class Task(Protocol):
-    """A part of an operation, whose progress is reported in units of work up to a known total."""
+    """A part of an operation that consists of a fixed number of units of work."""
 
     def advance(self, amount: int = 1) -> None:
         """Report that ``amount`` more units are done."""
@@ -41,7 +41,7 @@ class Reporter(Protocol):
         """Report a one-line message, such as a description of the operation's next step."""
 
     def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
-        """Begin a task with a total of ``total`` units; the task ends with the context."""
+        """Begin a task of ``total`` units of work; the task ends with the context."""
 
 
 class _SilentTask:

@@ -1,9 +1,9 @@
 """Load networks, by spec or name, from the stores of the labs that are open in this process.
 
-`starcast.topologies` calls `resolve` for network specs that this process does not know, and every
-open `starcast.lab.Lab` registers its method that loads networks. This module connects the two
-packages, because `starcast.topologies` cannot import the stores, and opening a lab must not import
-numpy.
+`starcast.topologies` calls `resolve` for the specs of networks that this process has not loaded,
+and every open `starcast.lab.Lab` registers its method that loads networks. This module connects the
+two packages, because `starcast.topologies` cannot import the stores, and opening a lab must not
+import numpy.
 """
 
 from collections.abc import Callable

@@ -16,7 +16,7 @@ from starcast.support.axes import Parameters
 
 @dataclass(frozen=True)
 class RunCost:
-    """The cost of a run according to one source; values that the source does not state are None.
+    """The cost of a run according to one source; values missing from the source are None.
 
     Attributes:
         kind: ``closed form``, ``simulated`` or ``lower bound``.
@@ -43,8 +43,8 @@ class Run(Parameters):
     """One execution of an algorithm: its parameters and costs; a failed run has no costs.
 
     Attributes:
-        messages: number of unit messages. A run must state this number, because it cannot be
-            derived if the run's algorithm is unknown on this machine.
+        messages: number of unit messages. It is stored, because it cannot be derived on a machine
+            without the run's algorithm.
         message_units: number of units into which a message is split; None in runs that older
             versions stored.
         missing: number of (node, unit) pairs that the faults left undelivered.

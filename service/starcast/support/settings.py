@@ -220,10 +220,10 @@ class Settings(BaseModel):
 
 
 def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Find the non-empty ``STARCAST_*`` variables that starcast does not know.
+    """Find the non-empty ``STARCAST_*`` variables that starcast does not use.
 
     Returns:
-        For each unknown name, the most similar name that starcast knows, or None.
+        For each unused name, the most similar name of a variable that starcast uses, or None.
     """
     # These two variables must be in capitals; the variables of settings may be in lower case.
     others = {CONFIG, DEBUG}
@@ -243,7 +243,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that is most similar to a misspelled name, or None."""
+    """Return the name in ``known`` that is most similar to a misspelled name, or None."""
     # Names must be more similar than for `did_you_mean`, because all variables share a prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 

@@ -82,7 +82,7 @@ class Shard:
         return shard
 
     def select(self, tasks: Sequence[Item]) -> Iterator[tuple[int, Item]]:
-        """Yield the tasks of this shard, which are every ``count``-th task, with their numbers.
+        """Yield this shard's tasks, which are every ``count``-th task, as pairs (number, task).
 
         The tasks of a job are numbered from 0.
         """
@@ -150,7 +150,8 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
         results: the result of every task of the shard, by task number.
 
     Raises:
-        InputError: the file cannot be written.
+        LimitError: the disk is full.
+        InputError: the file cannot be written for another reason.
     """
     content = {
         "format": _FORMAT,
@@ -175,7 +176,7 @@ def merge_shards(
     description: type[DescriptionModel],
     result: type[ResultModel],
 ) -> tuple[DescriptionModel, list[ResultModel]]:
-    """Merge the files of a job's shards; return the job's description and all tasks' results.
+    """Merge the files of a job's shards; return the job's description and its results, by task.
 
     Args:
         files: the files of all shards.
@@ -205,7 +206,7 @@ def merge_shards(
     results: dict[int, ResultModel] = {}
     for file, part in parts:
         for number, values in part.results.items():
-            # Parsing a very long number takes long, so its length is checked first.
+            # Parsing a very long number is slow, so its length is checked first.
             is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first.tasks
             if not is_task or int(number) in results:
                 raise _damaged(file, f"it has an unexpected result of task {number}")

@@ -35,7 +35,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 
 def letter(place: int) -> str:
-    """Return the spreadsheet column name for an index from 0: A, B, ..., Z, AA, AB, ..."""
+    """Return the name of a spreadsheet column: A for index 0, then B, ..., Z, AA, AB, ..."""
     before, last = divmod(place, len(ascii_uppercase))
     return (letter(before - 1) if before else "") + ascii_uppercase[last]
 

@@ -136,7 +136,7 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The result of verifying a record, which states the best known object of a problem, and a bound
+#: The result of verifying a record, which contains the best known object of a problem, and a bound
 #: that no object can beat. In all three cases, the object itself (the witness) was checked.
 #:
 #: * ``verified``: the bound was recomputed, or its proof was regenerated and accepted.
@@ -172,7 +172,7 @@ FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@([0-9]{1,18}))?")
 #: The pattern of a node that is given by its rank, such as ``#6``. No label contains ``#``.
 RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
-# Colons separate the parts of an id.
+# An argument contains no colon, because colons separate the parts of an id.
 _ARGUMENT = re.compile(r"([^():=,\s]+)=([^():=,\s]+)")
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses

@@ -27,20 +27,20 @@ _MAX_KEPT = 2**15
 MAX_SEARCHES = 2_000
 #: Distance arrays are uint8 if no distance exceeds this maximum, else int32.
 MAX_UINT8_DISTANCE = 254
-#: A function that returns an array's values at the neighbours of a chunk of nodes; see
-#: `Topology.neighbour_values`.
+#: A function that takes an array over all nodes and a slice of ranks, and returns the array's
+#: values at the neighbours of the nodes in the slice; see `Topology.neighbour_values`.
 ValueReader = Callable[[Integers, slice], Integers]
 
 
 def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
-    """Return a function that looks up array values at the neighbours of a chunk of nodes.
+    """Return a function that reads the values of an array at the neighbours of a chunk of nodes.
 
     The returned function takes an array over all nodes and a chunk, which is a slice of ranks. It
-    remembers the neighbours of the last chunk, because callers read several arrays per chunk.
+    keeps the neighbours' ranks until the chunk changes, because callers read several arrays per
+    chunk.
 
     Args:
-        neighbour_ranks: a function that takes a chunk and returns the ranks of its nodes'
-            neighbours.
+        neighbour_ranks: a function that returns the ranks of the neighbours of a chunk's nodes.
     """
     kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
@@ -48,7 +48,7 @@ def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
         nonlocal kept_chunk, kept_ranks
         if chunk != kept_chunk:
             kept_chunk, kept_ranks = chunk, neighbour_ranks(chunk)
-        # All ranks are in range. With the mode "clip", numpy does not check the range again.
+        # All ranks are in range, so the mode "clip" changes none; it avoids numpy's range check.
         return np.take(values, kept_ranks, mode="clip")
 
     return read
@@ -132,7 +132,7 @@ class Topology(Displayable, ABC):
 
     @property
     def _has_kept_table(self) -> bool:
-        """Whether the table of all neighbours is cached; see `_keeps_tables`."""
+        """Whether the neighbour table is cached: it is small, and `_keeps_tables` is True."""
         return self._keeps_tables and self.nodes * self.port_count <= _MAX_KEPT
 
     @property
@@ -164,20 +164,20 @@ class Topology(Displayable, ABC):
 
     @property
     def distance_sum(self) -> int:
-        """The sum of the distances from a node to all others, which is the same for every node.
+        """The sum of the distances from any node to all others, in topologies with translations.
 
-        In topologies without translations, the value is the sum over all ordered pairs of
-        endpoints. In S_n, the value is n!(n + 2/n + H_n - 4), for the harmonic number H_n; in Q_d,
-        it is d 2^(d-1).
+        In S_n, it is n!(n + 2/n + H_n - 4), for the harmonic number H_n; in Q_d, it is d 2^(d-1).
+        In topologies without translations, it is the sum of the distances of all ordered pairs of
+        endpoints instead.
         """
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod
     def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at distance 0, 1, .., diameter from a node.
+        """Return the number of nodes at distance 0, 1, .., diameter from any node.
 
-        The numbers are the same for every node. In topologies without translations, the numbers of
-        ordered pairs of endpoints are returned instead.
+        In topologies without translations, these numbers may differ between nodes; the numbers of
+        ordered pairs of endpoints at each distance are returned instead.
         """
 
     def distance_sum_from(self, root: int) -> int:
@@ -243,7 +243,7 @@ class Topology(Displayable, ABC):
         """
 
     def reverse_ports(self) -> NDArray[np.uint8]:
-        """Return the reverse ports, uint8 ``[256]``, indexed by port; 0 for unused indices."""
+        """Return each port's reverse port, uint8 ``[256]``, indexed by port; all others are 0."""
         table = np.zeros(256, dtype=np.uint8)
         for port in self.ports:
             table[port] = self.reverse_port(port)
@@ -262,7 +262,7 @@ class Topology(Displayable, ABC):
             link at the port is its own neighbour.
 
         Raises:
-            InputError: the topology has no such port, or no node has one of the ranks.
+            InputError: the topology has no such port, or a rank is out of range or not an integer.
 
         Example:
             >>> topology("S5").label(topology("S5").neighbours(5)[0])
@@ -274,7 +274,7 @@ class Topology(Displayable, ABC):
 
         The ports are in the order of `ports`.
         """
-        # Callers may change the returned table, so the kept table, which is shared, is copied.
+        # The kept table is shared, and callers may change the result, so a copy is returned.
         return kept_table(self).copy() if self._has_kept_table else self._compute_table()
 
     def _compute_table(self) -> Ranks:
@@ -317,7 +317,7 @@ class Topology(Displayable, ABC):
         return lambda chunk: self.neighbours(port, np.arange(chunk.start, chunk.stop))
 
     def neighbour_values(self, port: int) -> ValueReader:
-        """Return a function that reads the values of a node array at the neighbours across a port.
+        """Return a function that reads the values of an array at the neighbours across a port.
 
         The function takes an array over all nodes, such as distances, and a slice from `chunks`. It
         returns the array's values at the neighbours of the nodes in the slice.
@@ -373,8 +373,8 @@ class Topology(Displayable, ABC):
             ports: for each node, the port of one of its links, or 0 for no link; uint8 ``[nodes]``.
 
         Returns:
-            For each node, the port of its translated link at its translated node, or 0; uint8
-            ``[nodes]``, indexed by the node before translation.
+            For each node, the port of its link after the translation, or 0; uint8 ``[nodes]``,
+            indexed by the node before the translation.
         """
         self.node(root)
         return ports
@@ -583,7 +583,7 @@ def find_ports(
         topology: the topology of the nodes.
         sender: the ranks of the senders, int ``[rows]``.
         receiver: the ranks of the receivers, int ``[rows]``.
-        table: the topology's table of neighbours, to avoid computing it in every call.
+        table: the result of `Topology.table`; None to compute the neighbours in this call.
 
     Returns:
         uint8 ``[rows]``: the highest such port, or 0 if the two nodes are not linked.
@@ -592,8 +592,8 @@ def find_ports(
     for row, port in enumerate(topology.ports):
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
-    # A node is its own neighbour at a port without a link, so the loop finds such a port if sender
-    # and receiver are equal, although there is no link.
+    # If sender and receiver are equal, the loop may find a port without a link, because a node is
+    # its own neighbour there.
     ports[sender == receiver] = 0
     return ports
 

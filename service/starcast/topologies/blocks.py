@@ -152,9 +152,9 @@ class Neighbours(NodeArray):
         out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: Integers, ranks: slice) -> Integers:
-        """Return an array's values at the neighbours of a chunk of nodes.
+        """Return an array's values at the neighbours of the nodes in a slice of ranks.
 
-        The port must be within the prefix; see ``within_prefix``.
+        The slice must consist of complete blocks, and ``within_prefix`` must be True.
         """
         size = self._size
         neighbours = self._first[ranks.start // size : ranks.stop // size] // size
@@ -163,11 +163,11 @@ class Neighbours(NodeArray):
 
 @lru_cache(maxsize=4)
 def _first_ranks(n: int, k: int) -> Ranks:
-    """Return the lowest rank of the block that results if a block's first symbol is replaced.
+    """Return, for each block and each new first symbol, the lowest rank of the resulting block.
 
     Returns:
-        int32 ``[blocks, r]``. The first index is the block before the replacement. The second is
-        the index of the new first symbol among the r symbols that this block's prefix lacks.
+        int32 ``[blocks, r]``. The first index is the block before its first symbol is replaced. The
+        second is the index of the new symbol among the r symbols that this block's prefix lacks.
     """
     blocks = _blocks(n, k)
     first = np.empty(blocks.rest.shape, dtype=np.int32)
@@ -258,7 +258,7 @@ class _Relabelling(NodeArray):
 
 
 class Images(_Relabelling):
-    """The image (q[p_1], .., q[p_k]) of each node p, for a permutation q of 1..n."""
+    """The rank of the image (q[p_1], .., q[p_k]) of each node p, for a permutation q of 1..n."""
 
     dtype = np.int32
 
@@ -284,10 +284,10 @@ class Images(_Relabelling):
 class Distances(_Relabelling):
     """The distance of each node from a root.
 
-    Map each position of a label to the position at which the root has the same symbol. This mapping
-    has c closed cycles, of which f are fixed points, and beta symbols of the label are not in the
-    root. The distance is k + c - 2f + beta, plus 1 if beta > 0, minus 2 if the label and the root
-    differ in the first symbol. In S_n, beta is 0.
+    Map each position of a label to the position at which the root has the same symbol. Let c be the
+    number of closed cycles of this mapping, f the number of its fixed points, and beta the number
+    of the label's symbols that the root lacks. The distance is k + c - 2f + beta, plus 1 if
+    beta > 0, minus 2 if the label and the root differ in the first symbol. In S_n, beta is 0.
 
     This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
     docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f.
@@ -397,7 +397,7 @@ def _through_prefix(
     target[:, width:] = np.arange(width, count)
     block = count * np.arange(len(prefix), dtype=np.int64)[:, None]
     smallest = np.broadcast_to(np.arange(count, dtype=np.int8), target.shape).copy()
-    # After i rounds of pointer doubling, a pointer has followed up to 2^i positions.
+    # After i rounds, `target` contains the positions that are 2^i steps ahead on the paths.
     for _ in range(width.bit_length()):
         ahead = target + block
         np.minimum(smallest, smallest.take(ahead), out=smallest)

@@ -54,7 +54,7 @@ class _Colouring:
         fan = self._find_fan(u, v)
         free, last = _lowest_bit(self.free[u]), _lowest_bit(self.free[fan[-1]])
         self._exchange(u, free, last)
-        # The exchange may have changed the colour of a link in the fan. Then only a first part of
+        # The exchange may have changed the colour of a link in the fan. Then only the beginning of
         # the list is still a fan.
         end = next(
             index

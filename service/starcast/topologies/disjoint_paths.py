@@ -114,8 +114,8 @@ class _Flow:
     def cut(self) -> set[int]:
         """Return a minimum cut, which has one inner node of each path longer than one link.
 
-        On each path, the cut has the first node of which the last search did not reach both sides,
-        or the last inner node if the search reached both sides of all inner nodes.
+        If the last search reached both sides of every inner node of a path, the cut has the last
+        inner node of this path; otherwise, it has the first inner node without this property.
         """
         cut = set()
         for path in self.paths():
@@ -126,10 +126,10 @@ class _Flow:
         return cut - {self._source}
 
     def augment(self) -> bool:
-        """Increase the number of disjoint paths by one, at minimum cost.
+        """Increase the number of disjoint paths by one, at minimum cost, if a further path exists.
 
         Returns:
-            False if no further disjoint path exists.
+            Whether a further path exists.
         """
         start, end = (self._source, _EXIT), (self._target, _ENTRY)
         cost, previous = {start: 0}, dict[_Side, _Side]()

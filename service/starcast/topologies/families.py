@@ -343,7 +343,7 @@ def topology(spec: str) -> Topology:
 
 
 def _explain_unknown(text: str) -> str:
-    """Return the hint for an unknown spec: a corrected spec, or the specs of a similar family."""
+    """Return the hint for an unknown spec, such as a corrected spec or a similar family's specs."""
     if is_network_path(text):
         return (
             "use a spec or the name of a stored network; 'starcast topology add' stores the network"
@@ -375,7 +375,7 @@ def normalize_id(artifact_id: str) -> str:
     head, colon, label = artifact_id.rpartition(":")
     try:
         keeps_case = not colon or not topology(head.partition(":")[0]).has_translations
-    except InputError:
+    except (InputError, LimitError):
         keeps_case = True
     return artifact_id if keeps_case else f"{head}:{label.lower()}"
 
@@ -387,7 +387,7 @@ def count_nodes(spec: str) -> int:
     """
     try:
         return topology(spec).nodes
-    except InputError:
+    except (InputError, LimitError):
         return 0
 
 

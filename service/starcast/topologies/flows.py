@@ -5,11 +5,11 @@ the maximum flow from one node to another is the largest number of paths that sh
 (Menger 1927), and a minimum cut has the fewest links whose removal leaves no path (Ford & Fulkerson
 1956).
 
-The smallest of the maximum flows from a root to the other nodes is the number of arc-disjoint
-spanning trees rooted there (Edmonds 1973). If every link has the same capacity in both directions,
-as on all topologies of starcast, this number is the same for all roots. The links that enter a set
-of nodes then have the same total capacity as the links that leave the set, so a cut imposes the
-same limit on flows from a root inside the set and from a root outside.
+The smallest of the maximum flows from a root to the other nodes is the maximum number of
+arc-disjoint spanning trees with this root (Edmonds 1973). If every link has the same capacity in
+both directions, as in all topologies of starcast, this number is the same for all roots: the links
+that enter a set of nodes then have the same total capacity as the links that leave it, so the set
+imposes the same limit on flows from a root inside and from a root outside.
 """
 
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def link_connectivity(topology: Topology) -> int:
         2
     """
     if topology.has_translations:
-        return topology.degree  # all nodes are equivalent (Mader 1971)
+        return topology.degree  # because all nodes are equivalent (Mader 1971)
     return keep(topology, "connectivity", lambda: FlowNetwork(topology).find_least_cut().capacity)
 
 
@@ -112,7 +112,7 @@ def bottleneck(topology: Topology, root: int | None) -> Cut:
 def level_cut(topology: Topology) -> Cut:
     """Return a cut that separates many pairs of endpoints but has a small capacity.
 
-    The nodes inside are those within a radius of some node that is farthest from node 0. The radius
+    The nodes inside are those within some radius of a node that is farthest from node 0. The radius
     is chosen so that the number of separated pairs of endpoints per unit of capacity is largest.
     """
     return keep(topology, "level cut", lambda: _find_level_cut(topology))
@@ -252,9 +252,10 @@ class FlowNetwork:
     def find_bottleneck(self, root: int, start: Cut | None = None) -> Cut:
         """Return the cut with the root outside and the most endpoints inside per unit of capacity.
 
-        If every endpoint sends a message to the root, this ratio is a lower bound on the time in
-        messages per unit of capacity, and routes along a flow attain the bound. The same holds for
-        messages from the root to the endpoints if links have the same capacity in both directions.
+        Suppose that every endpoint sends one message to the root, and that a link of capacity 1
+        transmits one message per unit of time. Then this ratio is a lower bound on the time, and
+        routes along a flow attain the bound. If links have the same capacity in both directions,
+        the same holds for messages from the root to the endpoints.
 
         The ratio is increased step by step, and each step computes one flow (Dinkelbach 1967). All
         computations are exact.

@@ -24,7 +24,7 @@ _STEPS, _STEPS_PER_NODE = 10_000, 20
 
 
 def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
-    """Return the ports along a Hamiltonian cycle from rank 0, including the link back to rank 0.
+    """Return the ports along a Hamiltonian cycle that begins and ends at rank 0.
 
     Returns:
         uint8 ``[nodes]``. None if the topology has fewer than 3 or more than `MAX_NODES` nodes, if
@@ -46,7 +46,7 @@ def find_hamiltonian_cycle(topology: Topology) -> NDArray[np.uint8] | None:
 def _search(table: bytes, ports: int, nodes: int) -> NDArray[np.int64] | None:
     """Return the nodes along a Hamiltonian cycle, int64 ``[nodes]``; None if none was found."""
     rows = np.frombuffer(table, dtype=np.int32).reshape(ports, nodes).T.tolist()
-    # A topology of a plug-in may have parallel links.
+    # Each neighbour is listed once, because a topology of a plug-in may have parallel links.
     linked = [[end for end in dict.fromkeys(ends) if end != node] for node, ends in enumerate(rows)]
     if min(map(len, linked)) < 2:
         return None

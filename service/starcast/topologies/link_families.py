@@ -87,10 +87,10 @@ def arrangement(n: int, k: int) -> LabelPairs:
     sizes=range(2, 15),
 )  # fmt: skip
 def crossed_cube(d: int) -> LabelPairs:
-    """Yield the links of a crossed cube, in which a link flips a bit and may change later bits.
+    """Yield the links of a crossed cube; a link flips one bit and may flip bits to its right.
 
-    The bits after the flipped bit are taken in pairs from the right. In a pair that ends with 1,
-    the other bit is flipped too.
+    The bits to the right of the flipped bit form pairs, beginning with the last two bits. In each
+    pair whose right bit is 1, the left bit is flipped too.
     """
     for node, flipped in product(range(2**d), range(d)):
         other = node ^ 1 << flipped
@@ -234,7 +234,7 @@ def slim_fly(q: int) -> LabelPairs:
     for x, y in product(range(q), repeat=2):
         for side, distances in enumerate((even, odd)):
             for distance in distances:
-                if y + distance < q:  # q - distance yields the other links
+                if y + distance < q:  # the distance q - distance yields the other links
                     yield f"{side}.{x}.{y}", f"{side}.{x}.{y + distance}"
         for slope in range(q):
             yield f"0.{x}.{y}", f"1.{slope}.{(y - slope * x) % q}"

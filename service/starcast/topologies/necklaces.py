@@ -51,7 +51,7 @@ def rotation(n: int) -> Ranks:
 
 
 class Necklaces(NamedTuple):
-    """The necklace (orbit under R) of every node, as arrays indexed by the node.
+    """The necklace (orbit under the rotation R) of every node, as arrays indexed by rank.
 
     Attributes:
         leader: the lowest rank in the node's necklace.
@@ -85,7 +85,7 @@ def necklaces(n: int) -> Necklaces:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number of necklaces in S_n, not counting the identity's, by Burnside's lemma."""
+    """Return the number of necklaces in S_n except the identity's, by Burnside's lemma."""
     return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
 
 
@@ -136,8 +136,8 @@ _NO_CYCLE = np.iinfo(np.int64).max
 def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
     """Return the displacement d(x) of every node x of S_n, uint8 ``[n!]``; 0 for the identity.
 
-    The displacement is how often the rotation R must at least be applied to the generator of x's
-    necklace (see the docstring of this module) to obtain x.
+    The displacement is the smallest number of rotations R that map the generator of x's necklace,
+    which the docstring of this module defines, to x.
 
     Args:
         n: the number of symbols of S_n.

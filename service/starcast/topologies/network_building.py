@@ -49,8 +49,8 @@ class LinkList(NamedTuple):
         attributes: the attributes of each node; empty if nodes have none.
         lines: the line number of each link in a file; empty if the graph is not from a file.
         link_attributes: the attributes of each link; empty if links have none.
-        capacity_unit: if the capacities have already been scaled, the capacity that the value 1
-            represents; capacities that are integers are then not scaled again. Otherwise None.
+        capacity_unit: the capacity that the value 1 represents if the capacities have already been
+            scaled, else None. If it is given, integer capacities are not scaled again.
     """
 
     nodes: Sequence[str]
@@ -334,7 +334,7 @@ def _merge(
 
 
 def find_attribute(links: LinkList, name: str, weights: Weights | None = None) -> str | None:
-    """Return the name of the link attribute with the capacities or latencies; None if none exists.
+    """Return the name of the attribute with the links' capacities or latencies; None if missing.
 
     Args:
         links: nodes and links; the names of link attributes are in lower case.
@@ -373,9 +373,9 @@ def read_quantity(value: Any, name: str = "") -> tuple[Fraction, bool]:
 
     Args:
         value: a number, or a string.
-        name: ``capacity`` for numbers that may have a unit such as Gbps or GB/s, which are
-            converted to bits per second; ``latency`` for numbers that may have a unit such as us
-            or ms, which are converted to microseconds; by default, units are not allowed.
+        name: ``capacity`` to allow units such as Gbps or GB/s, and to convert them to bits per
+            second; ``latency`` to allow units such as us or ms, and to convert them to
+            microseconds. By default, units are not allowed.
 
     Raises:
         ValueError: the value is not a number, the number has too many digits, or its unit is

@@ -13,7 +13,7 @@ _Rank = Annotated[int, pydantic.Field(ge=0, lt=2**31)]
 
 
 class NetworkRecord(StrictRecord):
-    """The form in which a network is written in a file, with its ports; see `Network.as_json`."""
+    """A network as written in a file, with the port of each link; see `Network.as_json`."""
 
     name: str
     sha256: str

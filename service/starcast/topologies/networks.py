@@ -46,13 +46,13 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 MAX_DEGREE = 253
 #: The maximum number of nodes for `distance_profile`, which needs a search from every node.
 MAX_PROFILE_NODES = 5_000
-#: Approximate limit on the total number of directed links that the searches for one diameter
-#: follow. Following this many links takes a few seconds.
+#: Approximate limit on the number of directed links that all searches for a diameter follow.
+#: Following this many links takes a few seconds.
 _MAX_FOLLOWED = 10**8
 
 #: The largest allowed least common multiple of a network's capacities. The simulator counts time in
-#: a unit in which the time per unit, divided by this multiple, is an integer. Then the times on all
-#: links are integers.
+#: ticks that are short enough for the times on all links to be integers. If the multiple were
+#: larger, ticks would be too short.
 MAX_COMMON_CAPACITY = 10**6
 #: The largest latency of a link, in the unit of T_s.
 MAX_LATENCY = 10**9
@@ -242,7 +242,7 @@ class Network(Topology):
 
     def _count_parts(self) -> int:
         # One search per component would take too long if there are many components. Instead, each
-        # node repeatedly adopts the lowest rank known among its neighbours.
+        # node starts with its own rank, and repeatedly adopts the lowest value of its neighbours.
         lowest = np.arange(self.nodes)
         starts = np.repeat(lowest, self.degrees)
         while (lowest[starts] != lowest[self._ends]).any():
@@ -320,9 +320,9 @@ class Network(Topology):
         }
 
     def _in_order(self, values: NDArray[np.int64] | None) -> list[int]:
-        """Return the values of links, ``[ports, nodes]``, as a list in the order of `port_links`.
+        """Convert the values of links, ``[ports, nodes]``, to a list in the order of `port_links`.
 
-        The list is empty if ``values`` is None.
+        If ``values`` is None, the list is empty.
         """
         if values is None:
             return []
@@ -413,8 +413,8 @@ class Network(Topology):
 def remember(network: Network) -> Network:
     """Register a network under its spec; return it, or an identical network registered before.
 
-    A registered network with the same SHA-256, but with another title, position or source, is
-    replaced.
+    If the registered network has the same SHA-256, but other titles, positions, source, licence or
+    capacity unit, it is replaced.
 
     Raises:
         InputError: a different network is registered under this spec, or the same network with
@@ -431,7 +431,7 @@ def remember(network: Network) -> Network:
             f"the network '{network.spec}' is already in use with different ports",
             hint="use the two networks in different processes",
         )
-    # The spec does not depend on titles, positions and source; the most recent ones are kept.
+    # Titles, positions and the source do not affect the spec; the most recent values are kept.
     if _presentation(known) != _presentation(network):
         _known[network.spec] = network
     return _known[network.spec]
@@ -444,7 +444,7 @@ def _presentation(network: Network) -> tuple[Any, ...]:
 
 
 def restore_network(stored: Mapping[str, Any]) -> Network:
-    """Build the network that `Network.as_json` described, with the same ports, and register it.
+    """Build a network from the values of `Network.as_json`, with the same ports, and register it.
 
     Raises:
         InputError: the values do not describe a network, or a different network is registered under

@@ -233,7 +233,7 @@ def first_symbol() -> int:
 
 
 def labels(perms: Perms) -> NDArray[np.str_]:
-    """Return the labels of arrangements, ``<U{length}`` ``[count]``."""
+    """Return the labels of arrangements, ``[count]``, with the dtype ``<U{length}``."""
     length = perms.shape[1]
     codes = _CODES if _first.get() else _CODES_FROM_0
     # The code points of a row, read as one string, are its label.
@@ -246,7 +246,8 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     By default, ``length`` is n. Letters may be upper-case or lower-case.
 
     Raises:
-        InputError: the label has a wrong length, an unknown symbol or a repeated symbol.
+        InputError: the label is not a string, or it has a wrong length, an unknown symbol or a
+            repeated symbol.
     """
     length = n if length is None else length
     first = _first.get()

@@ -315,7 +315,7 @@ def _profile(n: int, k: int) -> tuple[int, ...]:
     in_cycle = (_shifted(free[k - m], m - 1, perm(k - 1, m - 1)) for m in range(2, k + 1))
     in_chain = (_times(cycles[k - j], chains[j][2:], comb(k - 1, j - 1)) for j in range(1, k + 1))
     counts = _sum([at_home, *in_cycle, *in_chain])
-    # Trailing zeros, which stand for distances that no node has, are removed.
+    # The zeros at the end are removed, because no node has these distances.
     return tuple(counts[: max(distance for distance, count in enumerate(counts) if count) + 1])
 
 

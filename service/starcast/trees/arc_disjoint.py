@@ -5,12 +5,12 @@ number of such trees is the smallest maximum flow from the root to another node 
 number is the same for all roots (`starcast.topologies.flows`).
 
 The trees grow together, level by level. A directed link from a node of a tree to a node outside the
-tree is added to the tree if all trees can still be completed; a few augmenting paths decide this.
-Lovász (1976) grows one tree after the other. Growing all trees together is possible as well,
-because Edmonds's theorem holds for any partial trees. A link that is rejected for a tree is never
-tried again for this tree: too few free links into some set of nodes would remain, and free links
-never become more numerous. So most links are tried only once, and the trees stay shallow. Exchanges
-of parent links then reduce the heights further, but not always to the smallest possible heights.
+tree is added to the tree if all trees can still be completed afterwards; the search for a few
+augmenting paths decides this. Lovász (1976) grows one tree after the other. All trees can also grow
+together, because Edmonds's theorem holds for any partial trees. A link that is rejected for a tree
+is never tried again for this tree: with it, too few free links into some set of nodes would remain,
+and links never become free again. So most links are tried only once, and the trees stay shallow.
+Exchanges of parent links then reduce the heights further, but not always to the minimum.
 """
 
 from typing import Annotated, Any
@@ -32,8 +32,8 @@ from starcast.trees.model import Forest
 _SECONDS_PER_LINK = {True: 5e-5, False: 2e-3}
 #: Trees are refused if the estimated time to build them exceeds this number of seconds.
 MAX_SECONDS = 600
-#: Memory in bytes per directed link: with numba (True), links are in arrays; without numba (False),
-#: they are in lists. Links are counted as for `_SECONDS_PER_LINK`.
+#: Memory in bytes per directed link: in arrays with numba (True), in lists without numba (False).
+#: Links are counted as for `_SECONDS_PER_LINK`.
 _LINK_BYTES = {True: 40, False: 250}
 #: Number of candidate links (while trees grow) or of nodes (while their links are exchanged) that
 #: are processed between two checks for Ctrl-C.

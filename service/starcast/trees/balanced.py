@@ -10,7 +10,7 @@ x_1 != 1, the dimension towards the parent is the same in all three kinds (Rules
   (Def. 12). In this notation, each cycle ends with its smallest symbol in the k-th ordering 1, k,
   k+1, .., n, 2, .., k-1, and these last symbols decrease, so that the cycle of 1 is the last cycle.
   The dimension is thus the first of k, k+1, .., n, 2, .., k-1 that is displaced and not in the
-  cycle of 1. The two cycles merge.
+  cycle of 1. The link to the parent merges the two cycles.
 
 The nodes x that start with 1 are leaves. The three kinds differ in the dimension from such a leaf
 to its parent:
@@ -20,7 +20,7 @@ to its parent:
 * near-balanced (Def. 13): d(x)+2, where the displacement d(x) is the smallest number of rotations
   that map the generator of x's necklace to x;
 * perfectly balanced (Def. 15): d(x)+2 + i p(x), where p(x) is the number of nodes in the necklace
-  of x. Each i with 0 <= i < (n-1)/p(x) belongs to one of the trees that contain x.
+  of x, and i = 0, .., (n-1)/p(x) - 1 numbers the trees that contain x.
 """
 
 from math import factorial
@@ -125,10 +125,11 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
     """Return the number m of each node of S_n that starts with 1; these nodes are leaves.
 
     A leaf's number m determines the dimension v(m) towards its parent in the balanced tree
-    (`numbered_dimensions`). Necklaces are numbered by distance from the identity, then by lowest
-    rank. Within a necklace, the rotation R leads from each node to the next. The first number m of
-    a necklace is given to its lowest-ranked node that does not have symbol v(m) in position v(m).
-    Then a shortest path to this node ends with a link of dimension v(m).
+    (`numbered_dimensions`). Necklaces are numbered in the order of their distance from the
+    identity, then of their lowest rank. Within a necklace, the rotation R leads from each node to
+    the next. Of the nodes that do not have symbol v(m) in position v(m), where m is the necklace's
+    first number, the node with the lowest rank gets the number m. Then a shortest path to this node
+    ends with a link of dimension v(m).
 
     For several messages there are several copies of the tree. The numbers of copy ``copy`` (from 0)
     continue those of the previous copy, so all copies together are balanced as well.
@@ -151,8 +152,9 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return, for each necklace, the node that gets the necklace's first number m.
 
-    This node is the lowest-ranked node without symbol v in position v, where v = v(m), so that its
-    parent can be across v. The result is indexed by the necklace's leader, its node of lowest rank.
+    Let v = v(m). The node is the lowest-ranked node that does not have symbol v in position v, so
+    that its parent can be across dimension v. The result is indexed by the necklace's leader, its
+    node of lowest rank.
 
     Args:
         n: the number of symbols.
@@ -174,8 +176,8 @@ def _one_tree(
 ) -> Forest:
     """Return a forest with a single tree, balanced or near-balanced.
 
-    The nodes that start with 1 are leaves; ``leaves`` has their dimensions towards the parent. The
-    dimensions of all other nodes come from `merging_dimension`.
+    The nodes that start with 1 are leaves, and ``leaves`` contains the dimensions from them to
+    their parents. `merging_dimension` returns the dimensions of all other nodes.
     """
     row = np.empty((1, topology.nodes), dtype=np.uint8)
     row[0, : len(leaves)] = leaves
@@ -207,8 +209,8 @@ def _outside_cycle_of_1(positions: SymbolPositions) -> NDArray[np.bool_]:
     """
     outside: NDArray[np.bool_] = positions != np.arange(len(positions), dtype=np.uint8)[:, None]
     position = positions[1]
-    # The loop follows the cycle of 1 backwards. It makes n steps for all nodes together, so in a
-    # short cycle it goes around several times.
+    # The loop follows the cycle of 1 backwards, n steps in all nodes at once. If a cycle is short,
+    # the loop goes around it several times.
     for _ in range(len(positions) - 1):
         index = position[None, :].astype(np.intp)
         np.put_along_axis(outside, index, values=False, axis=0)

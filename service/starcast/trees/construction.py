@@ -31,8 +31,8 @@ class Construction(Entry):
     Attributes:
         description: a noun phrase for the trees, shown in lists of constructions.
         build: ``build(topology, root, **arguments)`` returns the forest. If an argument is a
-            construction, the function receives the forest that this construction builds at the
-            identity.
+            construction, the function receives the forest of this construction with the identity
+            as root.
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
         partial: True if the trees reach only some of the nodes.
         tree_count: ``tree_count(topology, arguments)`` returns the number of trees, which must not
@@ -67,7 +67,7 @@ class Construction(Entry):
     def spec_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
     ) -> dict[str, int | str]:
-        """Return the arguments to write into specs and ids: those that differ from their defaults.
+        """Return the arguments that specs and ids contain: those that differ from their defaults.
 
         Raises:
             InputError: an argument is unknown, missing or invalid on the topology.
@@ -107,11 +107,10 @@ def construction(
         one_tree_per_port: whether the forest has a tree for each port rather than a single tree.
         partial: True if the trees reach only some of the nodes.
         smallest: the smallest n for which the construction is defined.
-        exclusion: a function of a topology of the given families; it returns the reason why the
-            construction is not defined on the topology, or None if the construction is defined.
-        tree_count: a function of a topology and arguments that returns the number of trees, which
-            must not depend on the root; needed if this number is neither one nor the number of
-            ports.
+        exclusion: ``exclusion(topology)`` returns the reason why the construction is not defined on
+            a topology of the given families, or None if it is defined.
+        tree_count: ``tree_count(topology, arguments)`` returns the number of trees, which must not
+            depend on the root; needed if this number is neither one nor the number of ports.
 
     Raises:
         InputError: the name is already used or malformed, an option has a wrong type, a family is
@@ -252,14 +251,14 @@ def forest(
     values = entry.resolve_arguments(topology, given)
     rank = topology.root(root)
     trees = entry.count_trees(topology, values)
-    # Memory is checked before the first array is allocated, so that the error message can name the
-    # trees and the size of the topology.
+    # Memory is checked here, before the first array is allocated, because here the error message
+    # can name the trees and the size of the topology.
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
-    # The forest of a base construction is built at the identity, because the construction that
-    # changes the forest moves it to the requested root.
+    # The forest of a base construction is built with the identity as root, because the construction
+    # that changes the forest also translates it to the requested root.
     bases = {
         argument.name: forest(topology, str(values[argument.name]))
         for argument in entry.arguments
@@ -376,8 +375,8 @@ SymbolPositions = NDArray[np.uint8]
 class Slab(NamedTuple):
     """All nodes of S_n with the same first symbol, which have (n-1)! consecutive ranks.
 
-    In rank order, the other symbols run through all their permutations. So the positions in every
-    slab follow from those in S_{n-1}.
+    In the order of ranks, the other symbols run through all their permutations. So the positions of
+    symbols in every slab follow from the positions in S_{n-1}.
 
     Attributes:
         first: the first symbol.
@@ -390,7 +389,7 @@ class Slab(NamedTuple):
 
 
 def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
-    """Move a forest from the identity to another root by the topology's translation.
+    """Translate the ports of a forest rooted at the identity to another root.
 
     Args:
         topology: the topology of the forest.
@@ -422,7 +421,7 @@ def translate_forest(forest: Forest, root: int) -> Forest:
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """Return the dimension towards each node's parent, given the nodes' numbers m = 0, 1, 2, ..
+    """Return v(m) for each number m: the dimension from the node with this number to its parent.
 
     The dimension is v(m) = (m-1) mod (n-1) + 2, and 0 for the root, which has the number 0.
     Consecutive numbers cycle through all n-1 dimensions. So the links that a multinode broadcast
@@ -474,7 +473,7 @@ def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uin
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """For each first symbol 2..n, yield its slab and a view of the slab's columns of ``rows``."""
+    """Yield, for each first symbol 2..n, the slab and a view of its columns of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

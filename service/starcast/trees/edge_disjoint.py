@@ -54,7 +54,7 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SPT of the root and all nodes that begin with another symbol.
+    """Return SPT, the shortest-path tree of the root and all nodes with another first symbol.
 
     If the root is the identity, its branch across dimension k has the nodes with symbol 1 in
     position k.
@@ -97,8 +97,8 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
     """
     merging = np.flatnonzero(slab.positions[1] == slab.first)
     home = np.full(slab.positions.shape[1], slab.first, dtype=np.uint8)
-    # Let s be the first symbol of all nodes of the slab. For nodes with symbol 1 in position s, the
-    # dimension is found by a search; for all other nodes, it is s.
+    # Only the nodes with symbol 1 in position `slab.first` need a search; the first symbol of all
+    # other nodes moves to its own position.
     home[merging] = _first_displaced(slab.positions[:, merging], slab.first)
     return home
 
@@ -138,7 +138,7 @@ def _first_displaced(positions: SymbolPositions, k: int) -> NDArray[np.uint8]:
     source="Fragopoulou & Akl 1996, Def. 8", one_tree_per_port=True,
 )  # fmt: skip
 def edge_disjoint(topology: Topology, root: int) -> Forest:
-    """Return n-1 spanning trees no two of which share a directed link.
+    """Return EDT: n-1 spanning trees of which no two share a directed link.
 
     Tree l-2, l = 2..n, reaches all nodes through the root's neighbour across dimension l.
 
@@ -198,16 +198,13 @@ class Detours(NamedTuple):
 
 
 def level_sum(topology: Topology) -> int:
-    """Return the sum of the levels of all nodes in one of the edge-disjoint trees.
-
-    The sum is the same in each of these trees.
-    """
+    """Return the sum of the levels of all nodes in any one of the edge-disjoint trees."""
     n = topology.n
     return topology.distance_sum + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
 
 def detours(n: int) -> Iterator[Detours]:
-    """Yield classes of nodes with equal detours, which together contain all nodes but the root.
+    """Yield classes of nodes with the same detours; every node but the root is in one class.
 
     Some classes are empty.
     """
@@ -239,8 +236,8 @@ def _deranged(symbols: int, displaced: int) -> int:
 def _with_first_cycle(symbols: int, length: int, others: int) -> int:
     """Count the permutations whose first displaced symbol is on a cycle of ``length`` symbols.
 
-    The permutations have ``symbols`` symbols. The cycle has at least two symbols, and exactly
-    ``others`` symbols outside the cycle are displaced.
+    The permutations have ``symbols`` symbols, and displace exactly ``others`` symbols outside this
+    cycle. The cycle has at least two symbols.
     """
     displaced = length + others
     return comb(symbols, displaced) * perm(displaced - 1, length - 1) * _deranged(others, others)

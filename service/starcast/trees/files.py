@@ -51,8 +51,9 @@ def check_spec(construction: object, arguments: object) -> None:
     """Check that a construction and its arguments can be part of an id.
 
     Raises:
-        InputError: the construction is not a string, the arguments are not a mapping to strings and
-            integers, their text is too long, or parsing this text would give other values.
+        InputError: the construction is not a string or contains a colon, the arguments are not a
+            mapping to strings and integers, the text of both is too long, or parsing this text
+            would return other values.
     """
     if not isinstance(arguments, Mapping):
         raise InputError(
@@ -68,7 +69,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
 
 def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> bool:
-    # Types are compared exactly: True is also an int, but would be read back as a string.
+    # The exact type is compared: True is also an int, but would be read back as a string.
     if any(type(value) not in {str, int} for value in arguments.values()):
         return False
     if ":" in construction:
@@ -76,7 +77,7 @@ def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> b
     try:
         text = format_spec(construction, arguments)
         return len(text) <= _MAX_LENGTH and parse_spec(text) == (construction, dict(arguments))
-    # Keys of several types raise a TypeError, integers with too many digits a ValueError.
+    # Keys of several types raise a TypeError; an integer with too many digits raises a ValueError.
     except (InputError, TypeError, ValueError):
         return False
 
@@ -128,8 +129,8 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
         LimitError: the trees or their network do not fit into memory.
     """
     try:
-        # The function `open` would treat an integer as a file descriptor, and read and close that
-        # file. `Path` refuses integers.
+        # `Path` refuses integers. The function `open` would treat an integer as a file descriptor,
+        # and read and close that file.
         with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise InputError(

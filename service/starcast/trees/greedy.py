@@ -11,9 +11,9 @@
 docs/definitions/nk-star.md corrects the definition of SP(r), the shortest-path tree with root r.
 Symbols are named by their positions in the root: v_1 = i means that the node v begins with the
 root's i-th symbol. A symbol that the root lacks is *external*. The chain of an external symbol e in
-v begins with e in position j_1 of v. The root's symbol in position j_1 is in position j_2 of v, and
-so on, until the root's symbol in position j_m is not in v: this is the *desired symbol* d(e).
-The first symbol v_1 determines the link from v to its parent:
+v begins with the position j_1 of e in v. The root's symbol in position j_1 is in position j_2 of v,
+and so on. The chain ends when the root's symbol in position j_m is not in v: this is the *desired
+symbol* d(e). The first symbol v_1 determines the link from v to its parent:
 
 * v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
 * 2 <= v_1 <= k: exchange positions 1 and v_1;
@@ -41,7 +41,7 @@ from starcast.trees.construction import (
 )
 from starcast.trees.model import Forest
 
-# Number of labels processed at a time, so that all their tables fit into the processor's cache.
+# Number of labels processed at a time; the tables for them fit into the processor's cache.
 _ROWS = 2**15
 
 
@@ -122,7 +122,7 @@ def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
 
 
 def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
-    """Fill ``out`` with each node's port towards its parent in the greedy tree; 0 at the root.
+    """Write each node's port towards its parent in the greedy tree to ``out``; 0 at the root.
 
     If a node begins with the root's first symbol, the port is the first position in which the node
     differs from the root. If a node begins with another symbol of the root, the port is the
@@ -154,7 +154,7 @@ def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np
 def _residual_ports(
     topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
 ) -> NDArray[np.uint8]:
-    """Return the parent ports of nodes whose first symbol is not in the root's label.
+    """Return the greedy tree's parent ports for nodes whose first symbol the root lacks.
 
     Args:
         topology: the (n,k)-star.
@@ -163,7 +163,7 @@ def _residual_ports(
         rows: the nodes' symbols, uint8 ``[count, k]``.
     """
     count, k = rows.shape
-    # For each node and i: the position of the root's i-th symbol in the node, 0 if it is missing.
+    # Column i: the position of the root's i-th symbol in each node, 0 if the node lacks the symbol.
     position = np.zeros((count, k + 1), dtype=np.uint8)
     np.put_along_axis(position, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
     own = np.ones(count, dtype=np.uint8)
@@ -178,7 +178,7 @@ def _residual_ports(
 
 
 class _Front(NamedTuple):
-    """The nodes informed in the last step, as parallel arrays.
+    """The nodes informed in the latest step of a broadcast, as parallel arrays.
 
     Each node is the source in a substar S_dim1 and sends over the ports 2 to dim1 (Sheu, Liaw &
     Chen 1993, Rule 1). Unless dim2 is 0, the node is also a relay for S_dim2 and sends over the
@@ -211,7 +211,7 @@ def recursive_substar(topology: Topology, root: int) -> Forest:
 
 
 def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) -> _Front:
-    """Send over one port from the nodes informed last, and return the receivers as a new front.
+    """Let the nodes of a front send over one port; return the receivers as a new front.
 
     The receivers' ports to their parents are written to ``row``, uint8 ``[nodes]``.
     """

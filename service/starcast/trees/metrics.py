@@ -21,9 +21,9 @@ def describe_forest(forest: Forest, names: Iterable[str] = ()) -> dict[str, Any]
         names: the properties to compute (default: all).
 
     Returns:
-        The properties; properties of single trees are lists with one entry per tree. An entry of
+        The properties; those of single trees are lists with one entry per tree. An entry of
         ``branches`` lists the subtree sizes of the root's children, in the order of the root's
-        ports; an entry of ``levels`` lists the numbers of nodes on the levels 0, 1, ..
+        ports. An entry of ``levels`` lists the numbers of nodes on the levels 0, 1, .. The property
         ``load_histogram`` maps each load (number of trees) to the number of directed links.
 
     Raises:
@@ -72,8 +72,8 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Each iteration doubles the number of links followed. Single steps would be too slow for a
-        # tree that is a path through all nodes.
+        # Each iteration doubles the length of the paths followed. Following one link per iteration
+        # would be too slow in a tree that is a path through all nodes.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]
@@ -86,7 +86,7 @@ def _sizes_by_port(topology: Topology, ports: NDArray[np.uint8]) -> list[int]:
 
 
 class Edges(NamedTuple):
-    """Edges from parents to children as parallel arrays ``[edges]``, sorted by tree and child.
+    """Edges of trees as parallel arrays ``[edges]``, sorted by tree, then by child.
 
     Attributes:
         parent: rank of the parent.
@@ -112,7 +112,7 @@ def edges_of(forest: Forest, tree: int | None = None) -> Edges:
     """
     first = 0 if tree is None else _check_tree(forest, tree)
     rows = forest.parent_port if tree is None else forest.parent_port[first : first + 1]
-    # Properties are computed from a forest with only the chosen tree, which saves time and memory.
+    # Computing levels and parents only for the chosen tree saves time and memory.
     part = Forest(
         forest.topology, rows, forest.root, forest.construction, forest.arguments, forest.spanning
     )

@@ -26,10 +26,10 @@ from starcast.trees import files
 #: The construction name of a forest that was created from an array.
 UNNAMED = "array"
 
-#: The number of array entries for which parents (int32) are computed at a time. Without hubs,
-#: `verify` follows every node to the root on topologies of up to this number of nodes.
+#: The number of array entries for which parents (int32) are computed at a time. This is also the
+#: maximum number of nodes with which `verify` follows every node to the root if there are no hubs.
 _ENTRIES = 2**24
-#: On topologies of up to this number of nodes, `verify` ignores the hubs and follows every node.
+#: The maximum number of nodes with which `verify` ignores hubs and follows every node to the root.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -48,8 +48,8 @@ class Forest(Displayable):
         arguments: the arguments of the construction besides the root, by name.
         spanning: whether every tree must reach all nodes; False for partial trees such as the trees
             of ``perfectly-balanced``.
-        verify_hubs: for each tree a hub, a node to which most parents are closer than their
-            children. Hubs make `verify` fast and do not affect the result of `verify`.
+        verify_hubs: one node per tree, its hub: most parents in the tree should be closer to the
+            hub than their children are. Hubs make `verify` fast and do not affect its result.
 
     Raises:
         InputError: the array has a wrong shape or type, a value outside 0..255 or too many trees,
@@ -213,7 +213,7 @@ class Forest(Displayable):
         return np.stack(counts).astype(np.int32)
 
     def load(self) -> NDArray[np.int16]:
-        """Return the number of trees that use each directed link from parent to child.
+        """Return, for each directed link, the number of trees that use it from parent to child.
 
         The two directions of a link are two directed links (`docs/decisions/0003`).
 
@@ -332,7 +332,7 @@ class Forest(Displayable):
         return parents
 
     def _load_of(self, port: int) -> NDArray[np.int16]:
-        # The neighbour across this port is a child if the neighbour's parent port leads back.
+        # A node's neighbour across the port is its child if the neighbour's parent port leads back.
         back = self.topology.reverse_port(port)
         users = np.count_nonzero(self.parent_port == back, axis=0).astype(np.int16)
         return np.asarray(users[self.topology.neighbours(port)])
@@ -375,7 +375,7 @@ class Forest(Displayable):
                 if len(found[tree]) > self._most_exceptions:
                     continue
                 distance = distances[hub]
-                # At the hub, 0 - 1 is -1 or wraps around to 255, a distance that no parent has.
+                # At the hub, 0 - 1 is -1, or 255 in uint8: a distance that no parent has.
                 closer = distance[chunk] - np.uint8(1)
                 at_parents = _values_at_parents(distance, row[chunk], chunk, readers)
                 wrong = np.flatnonzero((at_parents != closer) & (row[chunk] != 0))
@@ -389,11 +389,11 @@ class Forest(Displayable):
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
         """Try to prove that a tree is valid by following only its exceptions to the root.
 
-        Exceptions are the nodes whose parent is not one link closer to the tree's hub. Return True
-        if the tree is valid. False proves nothing: the tree is partial, it has too many exceptions,
-        or the search ended before all exceptions reached the root.
+        Exceptions are the nodes whose parent is not one link closer to the tree's hub. True is
+        returned if the tree is proven valid. False proves nothing: the tree is partial, it has too
+        many exceptions, or the search ended before all exceptions reached the root.
         """
-        # In a partial tree, distances do not show whether a chain of parents leaves the tree.
+        # Distances do not show whether a chain of parents leaves a partial tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
@@ -444,7 +444,7 @@ class Forest(Displayable):
 
 
 def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
-    """Return the nodes on each level 1, 2, .. of a tree.
+    """Return a list of arrays: the nodes on each of the levels 1, 2, .. of a tree.
 
     ``levels`` contains each node's level in the tree; -1 for nodes outside the tree.
     """
@@ -454,9 +454,9 @@ def split_levels(levels: Ranks) -> list[NDArray[np.intp]]:
 
 
 def _greatest_steps(pointers: Ranks, end: int) -> int:
-    """Return the length of the longest chain of pointers to ``end``; 0 if a chain never ends there.
+    """Return the length of the longest chain of pointers; 0 if some chain does not end at ``end``.
 
-    If all nodes reach ``end``, the result is at least 1, even if ``end`` is the only node.
+    If all chains end at ``end``, the result is at least 1, even if ``end`` is the only node.
 
     Args:
         pointers: the next node after each node, int32 ``[nodes]``; ``end`` follows itself.
@@ -540,8 +540,8 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
 def _follow_parents(parents: Ranks) -> tuple[Ranks, Ranks]:
     """Return the length and the end of each node's chain of parents, by pointer doubling.
 
-    For a chain that leads into a cycle, a node on the cycle is returned instead of an end. The
-    caller can recognize this node, because it has a parent, and the end of a chain has no parent.
+    A chain that leads into a cycle has no end; a node on the cycle is returned instead. The caller
+    can recognize this node, because it has a parent, which the end of a chain does not have.
     """
     top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
     steps = (parents >= 0).astype(np.int32)

@@ -4,22 +4,24 @@ Fragopoulou & Akl 1993 use rotated Hamiltonian paths, MBST and a Hamiltonian cyc
 (docs/definitions/fragopoulou-akl.md, A1 to A4). Tseng & Sheu 1997 use label and dimension changes.
 
 **Hamiltonian paths and cycles** of S_n are stored as words, which are sequences of dimensions to
-cross. The paper (sections 3.1 and 4) does not say which path and cycle to use; A1 in
+cross. Fragopoulou & Akl 1993 (sections 3.1 and 4) do not specify which path and cycle to use; A1 in
 docs/definitions/fragopoulou-akl.md documents the choice. The path is Ehrlich's path (Knuth 7.2.1.2,
 Algorithm E). For n = 5, 7 and 8 it does not end next to its start, so the cycle is constructed
-separately. The cycle passes through the n substars that fix the symbol in one position, and
-recursively through each substar, down to paths in S_4 that are found by search.
+separately. All nodes with the same symbol in a fixed position form a substar. The cycle passes
+through the n substars, one after another; the path in each substar is constructed recursively, down
+to paths in S_4 that are found by a search.
 
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
 S_{n-1}^i. T_{i+1} is T_i rotated, so the n-1 links that are crossed in a step have n-1 different
-dimensions. *Phase 2* (Rule 1): over dimension i, a node x receives the messages of the sources q
-with q_1 = x_1 and q_n = x_i. In the tree of the source 12..n, a node u that starts with 1 is thus a
-leaf, and its parent is across the position of symbol n in u.
+dimensions. *Phase 2* (Rule 1): across dimension i, a node x receives the messages of the sources q
+with q_1 = x_1 and q_n = x_i. So in the tree of the source 12..n, a node u that starts with 1 is a
+leaf, and the dimension from u to its parent is the position of symbol n in u.
 
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
-node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
+node is reached in step ceil(m / (n-1)). So the links that are crossed in a step have different
+dimensions.
 Nodes are numbered necklace by necklace, in the order that A3 defines. The necklace N_k1, which
 contains the generator G_k, comes first among the necklaces at distance k. Let v be the dimension of
 the next unused number, and t_k the dimension towards the parent of G_k. In N_k1 the first node is
@@ -124,12 +126,12 @@ class Generator(NamedTuple):
 
 
 class _NecklaceList(NamedTuple):
-    """All necklaces but the root's, as parallel arrays sorted by number.
+    """All necklaces but the root's, as parallel arrays, in the order in which nodes are numbered.
 
     Attributes:
-        smallest: the smallest rank in the necklace.
-        period: the number of nodes in the necklace.
-        number: the number m of the necklace's first node.
+        smallest: the smallest rank in each necklace.
+        period: the number of nodes in each necklace.
+        number: the number m of the first node of each necklace.
     """
 
     smallest: Ranks
@@ -169,9 +171,9 @@ def numbering(topology: Topology) -> Ranks:
 
 
 def generators(topology: Topology) -> dict[int, Generator]:
-    """Return a mapping from each distance k >= 1 to the generator G_k of its first necklace.
+    """Return, for each distance k >= 1, the generator G_k of the first necklace, as a dict by k.
 
-    If n is odd, no generator is defined for the maximum distance.
+    If n is odd, there is no generator for the maximum distance.
     """
     defined = range(1, topology.diameter + 1 - topology.n % 2)
     return {k: _generator(topology.n, k) for k in defined}
@@ -205,8 +207,7 @@ def _list_necklaces(topology: Topology) -> _NecklaceList:
 def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Ranks:
     """Return the first node of each necklace: the node that gets the necklace's lowest number.
 
-    The module's docstring contains the rule. ``turn`` contains each node's image under the rotation
-    R.
+    The module's docstring contains the rule. ``turn`` is each node's image under the rotation R.
     """
     distances = topology.distances()
     v = numbered_dimensions(topology.n, orbits.number)
@@ -234,10 +235,10 @@ def _first_nodes(topology: Topology, orbits: _NecklaceList, turn: Ranks) -> Rank
 def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
     """Return a Hamiltonian path from the root to a neighbour of the root.
 
-    Together with the link between these two nodes, the path is a Hamiltonian cycle. The path of
-    another root is the translated path. So the messages of all roots cross the same dimension in
-    each step. In the paper, all roots use the same cycle (`walk` along `cycle_word`), and each root
-    starts at its own node of this cycle.
+    Together with the link between these two nodes, the path is a Hamiltonian cycle. The paths of
+    different roots are translations of one another, so the messages of all roots cross the same
+    dimension in each step. In the paper, all roots use the same cycle (`walk` along `cycle_word`);
+    each root starts at its own node of this cycle.
 
     Reference: Fragopoulou & Akl 1993, section 4.
     """
@@ -255,16 +256,16 @@ def path_word(m: int) -> PortWord:
     """Return the dimensions that Ehrlich's Hamiltonian path of S_m crosses, uint8 ``[m! - 1]``.
 
     Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
-    the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
-    Before, between and after these advances, all lower counters run through their values. So the
-    word for counters 1..k has k + 1 copies of the word for 1..k-1. Each copy uses the table at that
-    time.
+    the path crosses dimension b[k] + 1, and b[1..k-1] is reversed. Counter k advances k times.
+    Before, between and after these advances, the counters 1..k-1 run through all their values. So
+    the word for the counters 1..k contains k + 1 copies of the word for 1..k-1, each of them built
+    with the table at that time.
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    # The word for the counters 1..k. Its entries are indices of the table b before the word.
+    # The word for the counters 1..k, as indices of the table b at the beginning of the word.
     word = np.zeros(0, dtype=np.intp)
-    # The table after the word: after[j] is the index that the entry at j had before the word.
+    # The table after the word: its entry j was at the index after[j] before the word.
     after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
@@ -340,7 +341,7 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
     inner = np.repeat(np.take_along_axis(position, kept, axis=1), m, axis=0)
     words = np.empty((count, m, factorial(m - 1)), dtype=np.uint8)
     words[:, :, :-1] = _paths_between(inner, *legs).reshape(count, m, -1)
-    # The last entry leads to the next substar; it is not used after the last substar.
+    # The last entry leads to the next substar. It is removed from the last substar's word below.
     words[:, :, -1] = position[rows, fixed][:, None]
     return words.reshape(count, -1)[:, :-1]
 
@@ -348,14 +349,14 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Po
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
     """Return the fixed symbols of substars, in the order in which Hamiltonian paths visit them.
 
-    Each substar fixes the symbol in one position. The path begins in the substar with the start's
-    symbol, ends in the substar with the goal's symbol, and visits the other substars in ascending
-    order.
+    The nodes of a substar have the same symbol, its fixed symbol, in one position. A path begins in
+    the substar of its start, ends in the substar of its goal, and visits the other substars in the
+    order of their fixed symbols.
 
     Args:
-        symbols: the symbols that are fixed by the substars of each path, ``[count, m]``.
-        first: the start's symbol of each path.
-        last: the goal's symbol of each path.
+        symbols: the fixed symbols of the substars of each path, in any order, ``[count, m]``.
+        first: the fixed symbol of the substar of each path's start, ``[count]``.
+        last: the fixed symbol of the substar of each path's goal, ``[count]``.
     """
     # The goal's symbol gets the sort key 256, which puts it last. Keys are int16, because 256 does
     # not fit into uint8.
@@ -369,9 +370,9 @@ def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
     """Return the nodes at which a Hamiltonian path enters and leaves each substar.
 
     The path leaves a substar at a node that begins with the fixed symbol of the next substar, so
-    that the link across the fixed position leads to the next substar. The other symbols of this
-    node ascend, but the last two symbols are swapped if the node would otherwise not be an odd
-    permutation of the entry node (see `_paths_between`). The path ends at the goal.
+    that the link across the fixed position leads there. The other symbols of this node ascend; its
+    last two symbols are swapped if this is necessary to make the node an odd permutation of the
+    entry node (see `_paths_between`). The path ends at the goal.
 
     Args:
         order: the fixed symbol of each substar, in the order of the visits, ``[count, m]``.
@@ -472,7 +473,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
 def label_change(topology: Topology, root: int, base: BaseForest) -> Forest:  # noqa: ARG001 - the topology is that of the base
     """Return the label change LC(root, T) of every tree T in ``base``.
 
-    LC(root, T) is T translated from the identity, where ``base`` is rooted, to the root.
+    LC(root, T) is the tree T, whose root is the identity, translated to the given root.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
@@ -497,8 +498,8 @@ def dimension_change(topology: Topology, root: int, base: BaseForest, i: Shift) 
         topology: the topology of the forest.
         root: rank of the root.
         base: the trees T, rooted at the identity.
-        i: the number of places by which the dimensions move, 0 to n-2. The definition takes i
-            modulo n-1; the range ensures that every tree has only one id.
+        i: the number of places by which the dimensions move, 0 to n-2. Larger numbers would
+            result in the same trees, because dimensions move cyclically, but with other ids.
 
     Reference: Tseng & Sheu 1997, Def. 4.
     """

@@ -9,9 +9,9 @@ label from the left, and c = x xor r is a node's *relative label* for the root r
   children flip the 0s to the left of that 1.
 * The d edge-disjoint spanning binomial trees: tree i-1 is a spanning binomial tree rooted at the
   neighbour of r across port i, with the bits in the cyclic order i, i+1, .., d, 1, .., i-1 instead
-  of from left to right. In that tree r is a leaf; reversing the link to r, across port i, roots the
-  tree at r. The link from x to its parent flips bit i if bit i of c is 0. Otherwise the link flips
-  the first 1 after bit i in the cyclic order, or bit i if c has no other 1.
+  of from left to right. In that tree r is a leaf; if the link to r, across port i, is reversed, r
+  becomes the root. The link from x to its parent flips bit i if bit i of c is 0. Otherwise the link
+  flips the first 1 after bit i in the cyclic order, or bit i if c has no other 1.
 
 Each directed link except the links into the root is in exactly one of the d trees. The link to x
 over port p is in the tree of port p if bit p of c is 0. Otherwise the link is in the tree of the
@@ -60,8 +60,8 @@ def nk_multiple(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees MT(R_i): shortest-path trees with other roots, re-rooted at r.
 
     Tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r. To compute R_i(r), the label r is
-    extended to all n symbols and shifted right by i positions; the first k symbols of the result
-    are the label of R_i(r).
+    extended by its missing symbols and shifted right by i positions; the first k symbols of the
+    result are the label of R_i(r).
 
     Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
     """
@@ -100,8 +100,8 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     for i, row in zip(topology.ports, rows, strict=True):
         row.fill(i)
         cube = row.reshape((2,) * d)  # a view with one axis per bit, the leftmost first
-        # Bits are visited in cyclic order from the furthest to the nearest bit after bit i, so the
-        # nearest 1 is written last.
+        # Bits are processed in cyclic order from the furthest to the nearest bit after bit i, so
+        # the port of the nearest 1 is written last.
         for steps in range(d - 1, 0, -1):
             p = (i - 1 + steps) % d + 1
             ones = tuple(1 if port in {i, p} else slice(None) for port in topology.ports)
@@ -132,7 +132,7 @@ def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArr
 
 
 def missing_record(problem: str, topology: Topology) -> str | None:
-    """Return why a topology has no record proven optimal, or None if it has such a record."""
+    """Return why starcast has no record with a proven optimum on a topology; None if it has one."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
     return missing_reason(problem, topology.spec, optimal=True)
@@ -156,7 +156,7 @@ def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     source="starcast: on every topology",
 )  # fmt: skip
 def breadth_first(topology: Topology, root: int) -> Forest:
-    """Return the tree whose parent ports are the lowest ports that lead closer to the root."""
+    """Return the tree in which each node's parent is across its lowest port towards the root."""
     distances = topology.distances(root)
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
     # The lowest port is written last, so it replaces the higher ports.

@@ -11,7 +11,7 @@ from typing import Any
 from starcast.support.optional_numba import jit
 
 FREE, MISSING = -1, -2
-#: Entries of ``source`` in `is_allowed`: the tree needs no path, or the tree has no path yet.
+#: Entries of ``source`` in `is_allowed` for a tree that needs no path, or has no path yet.
 _DONE, _OPEN = -2, -1
 
 
@@ -29,12 +29,12 @@ def is_allowed(
 ) -> tuple[bool, int]:
     """Return whether all trees can still be completed after a link is added to one of them.
 
-    All trees can be completed if and only if the following holds for every set of nodes: at least
-    as many free links enter the set as there are trees without a node in the set (Edmonds 1973).
-    Only sets that contain the target lose a link. By Menger's theorem, it is enough to find paths
-    of free links to the target that share no link, one path from each other tree without the
-    target. Paths are found backwards, by searches that prefer nodes close to the root, where all
-    trees begin; a path may cancel parts of earlier paths.
+    All trees can be completed if and only if, for every set of nodes, at least as many free links
+    enter the set as there are trees without a node in the set (Edmonds 1973). Only sets that
+    contain the target lose a link. By Menger's theorem, it is thus enough to find a path of free
+    links to the target from each other tree that does not contain the target, such that no two
+    paths share a link. The searches start at the target and prefer nodes close to the root, where
+    all trees begin; a path may cancel parts of earlier paths.
 
     Args:
         target: the node that the link enters.
@@ -48,9 +48,9 @@ def is_allowed(
             ``has_flow``: whether a path uses each directed link; all 0 at first.
             ``source``: the node where the path of each tree starts, or `_DONE` or `_OPEN`.
             ``seen``: for each node, then each tree, the number of the last search that reached it.
-            ``came``: how a search reached each node: the index of the directed link, or the number
-            -1 - (v * trees + i) if the path of tree i starts at the node and may start at node v
-            instead.
+            ``came``: how a search reached each node: the index of the directed link that leads on
+            to the target; or -1 - (v * trees + i), if the path of tree i starts at this node, but
+            may start at node v instead.
             ``distances``: the distance of each node from the root.
             ``top``: for each distance, the top of a stack of nodes to search from; all -1 at first.
             ``under``: the node below each node in its stack.
@@ -91,8 +91,8 @@ def is_allowed(
                 if source[other] == _OPEN:
                     first, start = other, node
                     break
-                # The other tree contains this node, so its path may start here. Its old path from
-                # `begin` is then available to another tree, so the search continues at `begin`.
+                # The other tree contains `node`, so its path may start here instead of at `begin`.
+                # Another tree can then use the old path, so the search continues at `begin`.
                 begin = source[other]
                 if seen[nodes + other] != stamp:
                     seen[nodes + other] = stamp
@@ -150,7 +150,7 @@ def grow(
     workspaces: Any,
     stamp: int,
 ) -> int:
-    """Add candidate links to trees, one by one; skip links after which a tree cannot be completed.
+    """Add each candidate link to its tree if all trees can still be completed afterwards.
 
     Args:
         takers: for each candidate link, the number of the tree to which it may be added.
@@ -278,12 +278,12 @@ def lower_trees(
 ) -> int:
     """Reduce the heights of trees by exchanging parent links.
 
-    A node's parent link in a tree is exchanged for its parent link in another tree, or for a free
-    link, if this reduces the largest level in the subtrees that move.
+    A node's parent links in two trees are exchanged, or its parent link in a tree is replaced by a
+    free link, if this reduces the largest level in the subtrees that move.
 
     Args:
         first: the first node whose links may be exchanged.
-        last: the node after the last node whose links may be exchanged.
+        last: the node after the last of these nodes.
         ports: the number of ports.
         tails: the node where each directed link begins.
         twins: the index of the opposite directed link, for each directed link.
@@ -301,8 +301,8 @@ def lower_trees(
         for one in range(node * ports, node * ports + ports):
             for two in range(node * ports, node * ports + ports):
                 tree, other = owner[one], owner[two]
-                # The order of `one` and `two` is fixed, so that each pair of links is compared only
-                # once; a free link is always `two`.
+                # To compare each pair of links only once, `one` must be a link of a tree, and `two`
+                # a free link or, in another tree, a link with a higher index.
                 if tree < 0 or other < FREE or other == tree or (other >= 0 and two < one):
                     continue
                 mine, its = tree * nodes, other * nodes

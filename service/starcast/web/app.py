@@ -134,7 +134,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
 
 
 def _handle_error(request: Request, error: Exception) -> Response:
-    """Return an error as problem details for the API, and otherwise as an HTML page."""
+    """Describe an error as problem details if the API was called, else as an HTML page."""
     problem = describe_problem(error, request.url.path, get_service(request).flags)
     if problem.status == 500:
         log.error_event("request failed", error, path=request.url.path)

@@ -122,7 +122,7 @@ def check_spec(spec: str) -> None:
     """Check that the explorer can show a topology.
 
     Raises:
-        InputError: there is no such topology.
+        InputError: no topology has this spec.
         LimitError: the topology is too large.
     """
     _small(spec)

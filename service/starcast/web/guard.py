@@ -116,8 +116,8 @@ class Guard:
             else:
                 await self._answer(scope, receive, reply, is_head=is_head)
         finally:
-            # The application raises an unexpected error again after its response. In `finally`,
-            # such a request is counted too.
+            # After its response to an unexpected error, the application raises the error again.
+            # `finally` counts such requests too.
             status, seconds = reply.status or 500, perf_counter() - start
             self.counts.add(status, seconds)
             log.event(
@@ -180,7 +180,7 @@ class Guard:
 
 
 class _Reply:
-    """Sends a response with security headers and, if its status is 200, with an ETag.
+    """A sender of a response, which adds security headers and, if the status is 200, an ETag.
 
     If the client already has this ETag, a response with status 304 and without a body is sent.
 
@@ -231,7 +231,7 @@ class _Reply:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the host is localhost or a loopback address: only this machine reaches it."""
+    """Return whether only this machine reaches the host: localhost or a loopback address."""
     if host.casefold() in _LOCAL_NAMES:
         return True
     try:
@@ -257,7 +257,7 @@ def _is_part_of_foreign_page(headers: Headers) -> bool:
     For example, the page may load the URL as an image, a script or a frame. Browsers send many of
     these requests without an Origin header.
     """
-    # Clients other than browsers send no such headers. Their requests come from no page.
+    # Clients other than browsers send no such headers; their requests do not come from a page.
     if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
         return False
     return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (

@@ -380,8 +380,8 @@ class ProfileData(BaseModel):
 class PanelData(BaseModel):
     """Curves that share a plot.
 
-    The runs of the curves may differ only in message size, on the axes in ``across``, and in
-    algorithm, base, copies and segments.
+    The runs of the curves may differ only in algorithm, base, copies, segments, message size and
+    the axes in ``across``.
     """
 
     name: str

@@ -33,7 +33,7 @@ def explain_missing_package(error: ModuleNotFoundError) -> Exception:
 #: Minimum required free disk space in MB (10^6 bytes). If an earlier site is larger, its size is
 #: required instead. Claims and records alone take 20 MB.
 _SMALLEST = 40
-#: Maximum number of unpublished pages, and of no longer published files, that messages name.
+#: Maximum number of pages named as not published, and of files named as no longer published.
 _NAMED = 5
 
 

@@ -109,8 +109,8 @@ class Service:
         spec = artifact_id.partition(":")[0]
         if not is_network_spec(spec):
             return None
-        # PostgreSQL is always queried, because this process may still know a network that was
-        # dropped.
+        # PostgreSQL is always queried, because a network in this process's memory may have been
+        # dropped from the store.
         with self.lab() as lab, open_session(lab.engine) as session:
             found = load_network(session, spec)
         if found is None:

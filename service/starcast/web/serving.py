@@ -57,7 +57,7 @@ def serve(
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
         config = configure(create_app(Service(settings, flags=flags), host))
-        # uvicorn's log is off, because starcast's own log has the requests and errors.
+        # uvicorn's log is off, because starcast's own log contains the requests and errors.
         logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         logging.getLogger("uvicorn").propagate = False
         with sigterm_as_interrupt():

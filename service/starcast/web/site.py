@@ -49,7 +49,7 @@ from starcast.web.workers import P, Result, Workers
 MANIFEST = "starcast-site.json"
 #: Maximum number of characters of a page that are searched, and that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
-#: Number of rendered pages and files after which progress is reported.
+#: Progress is reported each time this number of pages and files has been rendered.
 _REPORTED = 100
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
@@ -77,7 +77,7 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Runs computations in this process instead of worker processes, without time limits."""
+    """A replacement for `Workers` that runs computations in this process, without time limits."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a function and return its result."""
@@ -195,7 +195,7 @@ class Site:
             try:
                 waiting.extend(sorted(self._read(url)))
             except StarcastError as error:
-                # A failed page does not stop the site: links to it become text, and `publish`
+                # A failed page does not end the rendering: links to it become text, and `publish`
                 # reports it.
                 self.problems[url] = error
 
@@ -425,7 +425,7 @@ async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
 
 
 def _as_array_file(headers: Mapping[str, str], body: bytes) -> bytes | None:
-    """Convert the body of an array response to an .npy file; None for any other response."""
+    """Return the body of an array response as an .npy file; None for any other response."""
     if "x-array-dtype" not in headers:
         return None
     shape = [int(size) for size in headers["x-array-shape"].split(",") if size]

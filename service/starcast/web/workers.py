@@ -255,7 +255,7 @@ def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
 
 
 def _limit_memory() -> None:
-    """Limit the memory of this process to its present use plus `MAX_BYTES`."""
+    """Limit the memory of this process to its current use plus `MAX_BYTES`."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     used = next(line for line in status.splitlines() if line.startswith("VmData:"))
     most = int(used.split()[1]) * _KIBIBYTE + MAX_BYTES

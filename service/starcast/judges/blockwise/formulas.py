@@ -48,15 +48,15 @@ class Tables(NamedTuple):
         orders: all permutations of 0..w-1 in lexicographic order, uint8 ``[w!, w]``.
         neighbours: for each port 2..m and each node, the index of the node's neighbour in the
             block, uint16 ``[m+1, m!]``.
-        compositions: for permutations g and p of 0..w-1, the rank of g∘p at the index (rank of g,
-            rank of p), int16 ``[w!, w!]``.
-        cycles: the number of cycles of g∘p at the same index, uint8 ``[w!, w!]``.
+        compositions: at the index (rank of g, rank of p), the rank of g∘p, for permutations g and p
+            of 0..w-1, int16 ``[w!, w!]``.
+        cycles: at the same index, the number of cycles of g∘p, uint8 ``[w!, w!]``.
         fixed: twice the number of symbols at home (see the module docstring) in three positions,
             uint8 ``[2, m^3, w!]``. The first index t selects the positions 3t+2, .., 3t+4. The
-            second index is a number with three digits in base m, one digit per position. A digit
-            refers to the symbol whose home is the position: it is the index of this symbol among
+            second index is a number with three digits in base m, one per position. The digit of a
+            position depends on the symbol whose home it is: the digit is the symbol's index among
             the row's symbols in positions 2..m, or m-1 if the symbol is not one of them. The third
-            index is a node of the row.
+            index is the index of a node in the row.
         substar: for each node of S_m, the port towards its parent in the recursive-substar tree,
             and the step in which a broadcast along this tree informs the node, uint8 ``[2, m!]``.
     """
@@ -79,7 +79,7 @@ def build_tables(m: int) -> Tables:
     triples = [(0, 1, 2), (3, 4, 5)]
     gains = [fixed_point_gain(m - 1, tuple(p for p in triple if p < m - 1)) for triple in triples]
     # If m is small, some of the six positions do not exist. No symbol is at home there, so the
-    # table has the same value for all indices of these positions.
+    # table has the same value for all digits of these positions.
     fixed = np.stack([gain.repeat(m**TRIPLE // len(gain), axis=0) for gain in gains])
     compositions = permutations.composition_table(m - 1)
     cycles = permutations.cycle_count_table(m - 1)
@@ -87,9 +87,9 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return `Tables.substar`: the ports to the parents, and the steps, of all nodes of S_m.
+    """Return `Tables.substar`: for each node of S_m, the port to its parent and the node's step.
 
-    The tree is the recursive-substar tree. A node's step is the step in which a broadcast along
+    Both refer to the recursive-substar tree: a node's step is the step in which a broadcast along
     this tree informs the node.
     """
     nodes = np.insert(permutations.arrangements(m, m), 0, 0, axis=1)
@@ -107,8 +107,8 @@ class Blocks(NamedTuple):
     Attributes:
         kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
         n, m: the number of symbols of S_n, and the number of symbols outside a block's tail.
-        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``; used only if
-            the kind is `GREEDY`.
+        homes: the position of each symbol in each tree's hub, uint8 ``[trees, n+1]``; the values
+            are used only if the kind is `GREEDY`.
         changes: the nodes whose port differs from the formula for this kind of forest, int64
             ``[changes, 4]``. Each row contains block, tree, index in the block and port; the rows
             are sorted.
@@ -220,7 +220,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 break
             digit += 1 - (used >> other & 1)
         # The symbol of r in this position is in the tail. So all remaining nodes of the row differ
-        # from r in this position, and keep it as their port.
+        # from r in this position, which remains their port.
         if index < 0:
             return
         used |= 1 << index
@@ -238,12 +238,13 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
     """Relabel a node so that the root of the node's substar becomes the identity.
 
-    A substar consists of the nodes with the same tail. There is one relabelling for each k = n,
-    n-1, .., m+1. Let c be the symbol in position k. If c is not k, the nodes with c in position k
-    form a substar, which receives the message across port k at one node, its root. The root has k
-    in position 1, c in position k and, if c is not 1, 1 in position c. The relabelling maps the
-    root to the identity. The port to the parent of a node is the smallest k such that the node,
-    relabelled for all larger k, does not have k in position k (Sheu, Liaw & Chen 1993, section 2).
+    A substar consists of the nodes with the same tail. The node is relabelled for k = n, n-1, ..,
+    m+1 in turn. Let c be the symbol in position k. If c is k, nothing changes. Otherwise the nodes
+    with c in position k form a substar; a broadcast enters it across port k at one node, its root.
+    This root has k in position 1, c in position k and, if c is not 1, 1 in position c. The
+    relabelling maps it to the identity. The port to the parent of a node is the smallest k such
+    that the node, relabelled for all larger k, does not have k in position k (Sheu, Liaw & Chen
+    1993, section 2).
 
     Args:
         n: the number of symbols of S_n.
@@ -252,9 +253,9 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
         y: the relabelled node; overwritten.
 
     Returns:
-        A port and a step. The port leads from the root of the node's substar to the parent of this
-        root; in the step, this root is informed. Both are 0 if this root is the identity. Each k
-        adds 1 step if c = 1, and 2 steps if c is neither 1 nor k.
+        The port from the root of the node's substar to this root's parent, and the step in which a
+        broadcast informs this root. Both are 0 if this root is the identity. Each k adds 1 step if
+        c = 1, and 2 steps if c is neither 1 nor k.
     """
     for position in range(n + 1):
         y[position] = x[position]
@@ -366,12 +367,12 @@ def fill_distances(
 ) -> None:
     """Write the distance from each node of a row to the hub (see `distance`) into ``out``.
 
-    All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
-    are free. A cycle that leaves the free positions passes through common positions and returns to
-    a free position, the *exit*, which is the same for all nodes of the row. So a node has two kinds
-    of cycles: those inside the common positions, which all nodes share; and those through free
-    positions. The latter are the cycles of the permutation of the free symbols, composed with the
-    exits; `Tables.cycles` counts them.
+    All nodes of the row have the same symbols in the *common* positions 1, m+1, .., n; the other
+    positions are *free*. A cycle that enters the common positions from a free position leaves them
+    at a free position, the *exit*, which is the same for all nodes of the row. So a node has two
+    kinds of cycles: those inside the common positions, which all nodes share, and those through
+    free positions. The latter are the cycles of the permutation of the free symbols, composed with
+    the exits; `Tables.cycles` counts them.
 
     The parameter ``home`` contains the positions of the symbols in the hub, and ``tables`` the
     look-up tables. `fill_greedy` documents the other parameters.
@@ -393,7 +394,7 @@ def fill_distances(
     offset = np.uint8(_fixed_part(n, m, x, home, visited))
     cycles = tables.cycles[rank_orders(exits)]
     # A table for all free positions would not fit into the cache. So each look-up covers three
-    # positions, and gives twice the number of their symbols at home.
+    # positions, and returns twice the number of symbols at home in these positions.
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
@@ -406,8 +407,8 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
     """Return the part of `distance` that depends only on the symbols in positions 1, m+1, .., n.
 
     All nodes of a row have the same symbols in these positions, so the part is computed once per
-    row. Cycles through positions in the bit set ``visited`` also contain free positions, so
-    `fill_distances` counts them.
+    row. Cycles through positions in the bit set ``visited`` are omitted: they also contain free
+    positions, and `fill_distances` counts them.
     """
     total = n - 2 * (home[x[1]] != 1)
     for step in range(m, n + 1):
@@ -431,7 +432,8 @@ def fill_substar(
 
     The step of a node is the step in which a broadcast along the tree informs the node. The block
     is a substar. Its tail determines the port and step of the substar's root (see `relabel`). The
-    other nodes are relabelled to nodes of S_m, whose ports and steps are in `Tables.substar`.
+    other nodes are relabelled to nodes of S_m. `Tables.substar` contains the ports of these nodes,
+    and their steps counted from the step of the substar's root.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -455,12 +457,12 @@ def fill_substar(
 def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
     """Write the level of node x in the edge-disjoint tree l into ``out[l]``, l = first..last.
 
-    The level is the distance from the root plus a detour. The detour is derived from the definition
-    of the trees (Fragopoulou & Akl 1996, Definition 8) in docs/definitions/edge-disjoint-trees.md.
-    The detour depends on the cycle (1 x_1 .. k) that contains symbol 1, and on its length L; x_1 is
-    the first symbol of x, and k the position of symbol 1. If L = 1 and x is not the root, the path
-    to the root begins with a hop across dimension l. If symbol l is at home, this hop displaces it,
-    and the detour is 2; otherwise there is no detour.
+    The level is the distance from the root plus a detour, which
+    docs/definitions/edge-disjoint-trees.md derives from the definition of the trees (Fragopoulou &
+    Akl 1996, Definition 8). The detour depends on the cycle (1 x_1 .. k) that contains symbol 1,
+    and on its length L; x_1 is the first symbol of x, and k is the position of symbol 1. If L = 1
+    and x is not the root, the path to the root begins with a hop across dimension l. If symbol l is
+    at home, this hop displaces it, and the detour is 2; otherwise there is no detour.
     """
     on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0

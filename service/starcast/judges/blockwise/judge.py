@@ -52,8 +52,8 @@ class Findings(NamedTuple):
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         load: at index i, the number of directed links that i trees use, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
-        witnesses: nodes with the largest potential of each tree, int64 ``[trees, WITNESSES, 2]``. A
-            node is given by its block and its index in the block.
+        witnesses: up to `WITNESSES` nodes with the largest potential of each tree, int64
+            ``[trees, WITNESSES, 2]``. A node is given by its block and its index in the block.
         counts: the number of recorded witnesses of each tree, int64 ``[trees]``.
     """
 
@@ -217,7 +217,7 @@ def _fill_block(
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Overwrite the ports of a block's nodes whose ports differ from the construction's formula.
+    """Correct the ports of those nodes of a block whose ports differ from the formula.
 
     Args:
         changes: the array `Blocks.changes`, which lists these nodes and their ports.
@@ -245,9 +245,9 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the parent ports of a row's nodes differ, in a given tree.
+    """Return whether the nodes of a row have different ports to their parents in one tree.
 
-    The array ``row`` contains the parent ports of the nodes; ``flags`` is overwritten.
+    The array ``row`` contains these ports; ``flags`` is overwritten.
     """
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
@@ -438,8 +438,8 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
-    # In most rows, the ports of the nodes differ in at most one tree. So all nodes are counted at
-    # once without this tree, which is then added. This avoids a loop over nodes and trees.
+    # In most rows, the ports of the nodes differ in at most one tree. So all nodes are counted
+    # together without this tree, and then the tree is added. This avoids a loop over nodes.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:
@@ -473,14 +473,14 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Add the links to several nodes to a histogram of loads; the nodes have the same loads.
+    """Add the links to several nodes, whose loads are the same, to a histogram of loads.
 
-    At index i, the histogram has the number of links that i trees use.
+    At index i, the histogram contains the number of links that i trees use.
 
     Args:
         n: the number of symbols of S_n.
         users: the number of trees that use each port, as packed counters.
-        nodes: the number of nodes.
+        nodes: the number of nodes whose links are added.
         load: the histogram, int64 ``[trees + 1]``; modified in place.
     """
     for port in range(2, n + 1):

@@ -5,7 +5,7 @@ translation of S_n that maps the identity to this root; translations are automor
 ports. The dimension change DC(i, T) is the image of T under the rotation R^i, an automorphism that
 maps port d to port R^i(d) (docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of
 one forest to an edge of the other, so levels and loads are the same. The results for the identity
-therefore hold for the images too. Messages contain the labels of the images.
+therefore hold for the images too. Error messages name the nodes of the images.
 """
 
 from dataclasses import dataclass

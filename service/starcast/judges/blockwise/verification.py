@@ -66,7 +66,7 @@ class RangeResult(StrictRecord):
 
     Attributes:
         blocks: the first block of the range, and the block after the last one.
-        load: at index i, the number of directed links with load i.
+        load: at index i, the number of directed links to nodes of the range that i trees use.
         largest: for each tree, the largest potential of a node in the range.
         witnesses: for each tree, up to 16 nodes of the range with this potential, each as (block,
             tree, index in the block).
@@ -92,8 +92,8 @@ class BlockVerification:
         trees: the number of trees.
         edges: the number of tree edges, all of which were examined.
         heights: the height of each tree.
-        load_histogram: the number of directed links with each load, by load; a load that no link
-            has is omitted.
+        load_histogram: for each load (the number of trees that use a directed link), the number of
+            links with this load; loads without links are omitted.
     """
 
     id: str
@@ -105,7 +105,7 @@ class BlockVerification:
 
     @property
     def congestion(self) -> int:
-        """The maximum load of a directed link."""
+        """The largest number of trees that use the same directed link."""
         return max(self.load_histogram)
 
 
@@ -260,7 +260,7 @@ def _check_addresses(source: Source, result: RangeResult) -> None:
     Its blocks, trees and nodes must exist, and its arrays must have the right sizes.
 
     Raises:
-        RejectedError: the result belongs to another forest.
+        RejectedError: the result cannot belong to the forest.
     """
     first, stop = result.blocks
     size = factorial(source.blocks.m)

@@ -5,9 +5,9 @@ arrives in step t can leave in step t+1 at the earliest. A row of a schedule sen
 link in one step. Without faults all rows are checked together. The simulator assumes that every row
 delivers its unit, and records when each node first receives each unit. If every sender has its unit
 before the step of its row, then, by induction on the steps, every row really delivers. Otherwise
-the failing rows of the earliest step are real violations, because all earlier rows deliver. With
-faults, rows can be dropped, and in reductions, sums grow from step to step; in both cases, steps
-are executed one after the other.
+the failing rows of the earliest step are real violations, because all earlier rows deliver. Steps
+are executed one after the other under faults, because rows can be dropped, and in reductions,
+because sums grow from step to step.
 
 A symmetric schedule contains the rows of one source; the rows of the other sources are its
 translations. So all units of one source are delivered if and only if those of every other source

@@ -193,7 +193,7 @@ class _Traversals:
         return last
 
     def _find_parent_hops(self, source: Indices) -> Indices:
-        """Return, for each hop, the earlier hop that reached its sender, int64 ``[hops]``.
+        """Return, for each hop, the earlier hop that reached the hop's sender, int64 ``[hops]``.
 
         The value is -1 if the sender is the source.
 

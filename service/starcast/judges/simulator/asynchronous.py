@@ -5,7 +5,7 @@ The critical path is the chain of packets that determines the total time of the 
 A packet waits until all its units are at its sender, and until the previous packet on its directed
 link has ended. If several rows deliver a unit, the earliest arrival counts. In the one-port model,
 a packet waits for the previous packets at its sender and at its receiver, not for the previous
-packet on its link; only at a switch, it waits for the link. A packet ends when its duration has
+packet on its link; at a switch, however, it waits for the link. A packet ends when its duration has
 passed. So the vector x of all end times is a fixed point x = F(x) of a monotone function F, which
 consists of maxima, minima and additions. If all durations are positive, or all are 0, F has exactly
 one fixed point. In this fixed point, no packet ends later than in the synchronous model. Iterating
@@ -150,7 +150,7 @@ class AsynchronousExecution:
         """Return initial end times for the iteration, between 0 and the synchronous times.
 
         These are the synchronous times, shifted so that the batch begins when the last link or node
-        becomes free. If a duration is 0, they are not shifted.
+        becomes free. If any packet has the duration 0, they are not shifted.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         # If a duration is 0, the function F of the module docstring can have several fixed points.
@@ -201,7 +201,7 @@ class _Queue:
         """Return, for each packet, the end time of the previous packet in the packet's queue.
 
         For the first packet of a queue, the result is the time from which its link or node is free.
-        The argument ``end`` contains the end times of all packets.
+        The argument ``end`` contains the end times of all packets of the batch.
         """
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
@@ -242,8 +242,8 @@ class _FirstQueue:
         """Return the end time of each packet.
 
         Args:
-            ready: the time ready_j of each packet, which the docstring of the class defines. This
-                array and the result have the order of `_Queue.order`.
+            ready: the time ready_j of each packet (see the docstring of the class). This array and
+                the result have the order of `_Queue.order`.
         """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
@@ -256,9 +256,9 @@ class CriticalSend(NamedTuple):
 
     Attributes:
         step: the step of the packet.
-        sender: label of the sending node. If a packet of a symmetric schedule has several rows, the
-            label belongs to the row whose unit the packet waited for; if the packet did not wait
-            for a unit, to the first row.
+        sender: label of the sending node. In a symmetric schedule, the rows of a packet can have
+            different senders. This is then the sender of the row whose unit the packet waited for
+            or, if the packet did not wait for a unit, of its first row.
         port: the sender's port.
         receiver: label of the receiving node.
         units: the number of units in the packet.
@@ -352,8 +352,8 @@ def trace_data(
     def find_causes(packet: int) -> Iterator[tuple[int, str, int]]:
         """Yield the reasons why a packet did not start earlier.
 
-        A reason is given by a row of the packet, the name of the reason (as in
-        `CriticalSend.waits_for`), and the other packet for whose end the row waited.
+        Each reason is a tuple: a row of the packet, the name of the reason (as in
+        `CriticalSend.waits_for`), and the other packet, for whose end the row waited.
         """
         begin = int(packets.begins[packet])
         for chain, of in before:
@@ -371,8 +371,8 @@ def trace_data(
             for other in first[gives[first] == entry][::-1].tolist():
                 yield begin + needs.row_of(last), "unit", int(row_packet[other])
 
-    # Packets of duration 0 can deliver a unit to each other in a cycle. A packet that is already
-    # known is therefore not followed again, and a packet without another cause is abandoned.
+    # Packets of duration 0 can deliver a unit to each other in a cycle. So no packet is added to
+    # the path twice, and a packet without a new cause is removed from the path.
     path = [int(np.argmax(end))]
     causes = [find_causes(path[0])]
     reasons: list[tuple[int, str]] = []

@@ -1,12 +1,12 @@
 """The arrival times that each row of a schedule reads and writes.
 
-An arrival time belongs to a unit at a node, and has an index. Every row *needs* (reads) the arrival
-time of its unit at its sender, and *gives* (writes) the arrival time of its unit at its receiver.
-If every endpoint must receive every unit (broadcast, allgather), there is an arrival time for every
-(node, unit) pair. If each unit has one destination, it makes a journey from node to node. Then
-there is one arrival time per row, which the next row of the journey reads. If journeys branch, join
-or return to a node (copies of units along several trees), or are very long, there is one arrival
-time per (node, unit) pair that occurs; pairs are looked up in a sorted list.
+Each arrival time is that of one unit at one node, and has an index. Every row *needs* (reads) the
+arrival time of its unit at its sender, and *gives* (writes) the arrival time of its unit at its
+receiver. If every endpoint must receive every unit (broadcast, allgather), there is an arrival time
+for every (node, unit) pair. If each unit has one destination, it makes a journey from node to node.
+Then there is one arrival time per row, which the next row of the journey reads. If journeys branch,
+join or return to a node (copies of units along several trees), or are very long, there is one
+arrival time per (node, unit) pair that occurs; pairs are looked up in a sorted list.
 
 In a reduction, each row that sends a partial sum writes a separate arrival time. A row that sends
 the sum of a node reads the arrival times of all rows whose sums this node has added in earlier
@@ -64,14 +64,14 @@ class Needs(NamedTuple):
 class Dependencies(ABC):
     """The indices of the arrival times that each row reads and writes.
 
-    A row reads the arrival time of its unit at its sender; in a reduction, the arrival times of all
-    sums that it passes on. It writes the arrival time of its unit at its receiver.
+    A row reads the arrival time of its unit at its sender or, in a reduction, the arrival times of
+    all sums that it passes on. It writes the arrival time of its unit at its receiver.
 
     Attributes:
         size: the number of arrival times.
         initial: the indices of the arrival times of units at their sources.
         unique: True only if at most one row writes each arrival time, and no row writes an initial
-            arrival time; False if this is not known.
+            arrival time. It may be False although this is the case.
     """
 
     size: int
@@ -182,7 +182,8 @@ class SumDependencies(Dependencies):
         """Return the indices of the arrival times that each given row reads.
 
         A row that adds a partial sum reads the arrival times of all sums that the sender has added
-        before; a row that passes on a complete unit, those after which the sender has the unit.
+        before. A row that passes on a complete unit reads those that `completes` returns for the
+        sender.
         """
         packets = self._packets
         index = _row_indices(rows)
@@ -202,11 +203,10 @@ class SumDependencies(Dependencies):
         return np.where(packets.combine[index], index + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return, for each (node, unit) pair, the arrival times after which the node has the unit.
+        """Return the arrival times, as indices, after which each given node has the given unit.
 
-        They are given by their indices. A node has a unit when it has added all contributions, or
-        has received the complete unit. For a node that never has the unit, the result has no
-        meaning.
+        A node has a unit when it has added all contributions, or has received the complete unit.
+        For a node that never has the unit, the result has no meaning.
         """
         passes = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), passes)
@@ -278,7 +278,7 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
 
 
 def _never_returns(unit: Integers, receiver: Integers, postcondition: Postcondition) -> bool:
-    """Return whether every unit visits each node at most once; the rows are sorted by unit.
+    """Return whether every unit visits each node at most once; rows must be sorted by unit.
 
     The result is also False if a unit has more than `_MAX_HOPS` rows.
     """

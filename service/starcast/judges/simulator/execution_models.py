@@ -31,8 +31,8 @@ from starcast.topologies import Topology, memory
 class PacketTimes(NamedTuple):
     """The start and end times of packets, as arrays.
 
-    Packets are sorted by step, sender and port; those of a symmetric schedule that may send several
-    units as one packet, by step and port.
+    Packets are sorted by step, sender and port. In a symmetric schedule that may send several units
+    as one packet, they are sorted by step and port only.
 
     Attributes:
         step: the steps, int64 ``[packets]``.
@@ -260,7 +260,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
 def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
     """Return the times of an execution in the asynchronous model.
 
-    The parameters are those of `_time_steps`. Here ``clock`` contains upper bounds on the times.
+    The parameters are those of `_time_steps`. The synchronous times in ``clock`` are upper bounds.
     """
     if executed.postcondition.to_all:
         _check_memory(executed.postcondition)

@@ -54,7 +54,7 @@ class Fault:
         # The type is object, so that mypy accepts checks for values that the annotation excludes.
         what: object = self.what
         if isinstance(what, list | tuple):
-            # A list is converted, because it would make the frozen class unhashable.
+            # A list is converted to a tuple, because a fault that contains a list has no hash.
             object.__setattr__(self, "what", tuple(what))
         if isinstance(what, list | tuple) and len(what) != 2:
             raise InputError(

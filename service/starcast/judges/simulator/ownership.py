@@ -26,7 +26,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize, with_article
 from starcast.support.vocabulary import Collective
 
-#: Collectives with many sources, in which the units of dead nodes need not be delivered.
+#: Collectives in which every endpoint is a source. The units of dead sources need not be delivered.
 _MANY_SENDERS = ("allgather", "gather", "alltoall")
 #: For each collective, the exponent e in its number of units, which is M * endpoints^e.
 _POWERS = {
@@ -56,7 +56,7 @@ class Postcondition:
         collective: the collective; for a symmetric schedule, the collective of its single source: a
             broadcast instead of an allgather, a scatter instead of an alltoall, a reduce instead of
             a reduce-scatter.
-        nodes: the number of nodes.
+        nodes: the number of nodes, including switches.
         endpoints: the number of nodes that are not switches.
         units: the number of units.
         root: rank of the root.
@@ -137,8 +137,8 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
 #: holds ``unit[i]``.
 Held = Callable[[Indices, Indices], Mask]
 
-#: Maximum number of (node, unit) pairs if the simulator needs tables of all pairs, that is, in
-#: reductions and if every endpoint must receive every unit. A table has one or more bytes per pair.
+#: Maximum number of (node, unit) pairs in collectives that need tables of all pairs: in reductions,
+#: and if every endpoint must receive every unit. A table has at least one byte per pair.
 _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
@@ -264,7 +264,7 @@ class Deliveries(ABC):
     def held_after(self, done: int) -> Held:
         """Return a function that checks whether nodes hold units after the first ``done`` rows.
 
-        These rows must be complete steps. The arguments of the function must be pairs of a node and
+        These rows must form complete steps. The returned function accepts only pairs of a node and
         a unit that the node must receive.
         """
 

@@ -46,7 +46,7 @@ class Chain(NamedTuple):
 
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
-        number: int64 ``[packets]``, the link or node that each packet uses.
+        number: int ``[packets]``, the link or node that each packet uses.
         size: the number of resources; all values in ``number`` are smaller.
     """
 
@@ -112,8 +112,8 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
-        # In a symmetric schedule with packets, a packet can have rows of several senders. These
-        # rows are not adjacent in the order of time, so the rows are sorted by step and port.
+        # In a symmetric schedule whose units travel in packets, a packet can have rows of several
+        # senders. These rows are not adjacent, so all rows are sorted by step and port.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
@@ -138,7 +138,7 @@ class Packets:
     def link(self) -> Indices:
         """The index of each row's directed link (see `Links`), ``[rows]``.
 
-        In a symmetric schedule, the index of the port is used, since all links of a port are alike.
+        In a symmetric schedule, it is the index of the port, since all links of a port are alike.
         """
         if self.symmetric:
             return self.links.port_index(self.port)
@@ -228,8 +228,8 @@ _MAX_SHORT = 2**30
 class Ticks:
     """Converts the times of an execution to integers that count ticks, and back.
 
-    The tick is the largest time of which T_s, all latencies and ``per_unit / c`` are multiples,
-    where c is the least common multiple of all capacities.
+    The tick is the largest time that divides T_s, all latencies and ``per_unit / c``, where c is
+    the least common multiple of all capacities. If these times are all 0, the tick is 1.
 
     Args:
         topology: the topology with the links.
@@ -286,9 +286,9 @@ class Ticks:
             multiples = (self._latencies.ravel() // self._latency_unit).astype(self.dtype)
             self.start_ups = self.start_up + multiples * int(self._latency_unit / self.tick)
         if self._capacities is not None:
-            # A port without a link has capacity 0, by which no time can be divided. The smallest
-            # capacity of a link replaces the 0, because a smaller divisor could give a time beyond
-            # the dtype.
+            # A port without a link has capacity 0, which cannot be a divisor. It is replaced by the
+            # smallest capacity of a link, because the times for a smaller divisor might not fit the
+            # dtype.
             given = self._capacities.ravel()
             divisors = np.where(given, given, self._least_capacity).astype(object)
             self.per_units = np.asarray(self.per_unit // divisors).astype(self.dtype)

@@ -86,7 +86,7 @@ class Rows:
         Args:
             begin: the index of the first row that the masks cover.
             checks: pairs of a mask of rows and the rule that these rows violate. If a row violates
-                several rules, the first one is reported.
+                several rules, the rule of the first pair is reported.
         """
         violations = [(int(mask.argmax()), rule) for mask, rule in checks if mask.any()]
         if not violations:
@@ -187,7 +187,7 @@ _TREE_NUMBERS = 256
 class Links:
     """The indices of directed links, ordered by port and sender; ports are in the topology's order.
 
-    A port that does not exist gives a negative index.
+    If a port does not exist, the index is negative.
     """
 
     def __init__(self, topology: Topology) -> None:

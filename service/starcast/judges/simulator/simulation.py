@@ -179,7 +179,7 @@ class ExpandedTraffic(Traffic):
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
         """Return the same counts as `Traffic.measure`, for the packets of all sources.
 
-        The rows must be complete steps that `find_violation` has checked.
+        The rows must form complete steps, and `find_violation` must have checked them.
         """
         last = _last_step(self.rows.step[executed])
         end = int(np.searchsorted(self._all.rows.step, last, side="right"))
@@ -388,8 +388,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
 
     In a reduction, a row violates a rule if it counts a contribution twice, passes on an incomplete
     unit as complete, or sends the sum of a switch that has no contribution yet. Under faults, rows
-    of the last two kinds are dropped instead, and a unit is complete with the contributions of all
-    nodes that do not fail in any step.
+    of the last two kinds are dropped instead, and a unit is complete when it has the contributions
+    of all nodes that do not fail in any step.
 
     Args:
         schedule: any schedule; it is checked, not trusted.
@@ -424,8 +424,8 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     traffic = make_traffic(schedule, rows)
     # Faults break symmetry, so the rows of all sources are executed instead of one source's rows.
     check_size(postcondition, len(rows), traffic.sources if outages else 1)
-    # Each check examines only the rows before the first known violation, so any violation that the
-    # check finds is earlier.
+    # Each check examines only the rows before the violation that earlier checks have found. So any
+    # violation that the check finds comes before that violation.
     violation = find_invalid_address(rows)
     # The first row with an invalid node, port or unit and all later rows are not counted as
     # traffic, because their links may not exist.

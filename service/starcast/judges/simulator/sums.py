@@ -100,7 +100,7 @@ class Sums(Deliveries):
         postcondition: the postcondition of the rows.
         rows: rows with valid nodes, ports and units, and without double counting.
         end: the number of rows to execute.
-        counted: bool ``[nodes]``, the nodes whose contributions a complete sum must have; by
+        counted: bool ``[nodes]``, the nodes whose contributions a complete sum must contain; by
             default all endpoints.
         attempted: bool ``[end]``, the rows to execute if possible, such as the rows whose links are
             up; by default all rows.
@@ -142,10 +142,10 @@ class Sums(Deliveries):
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
-        """Return, for each node and unit, the contributions in the node's largest sum at the end.
+        """Return the number of contributions to each unit in each node's largest sum at the end.
 
-        If the node has received the complete unit, all contributions count. The result is an array
-        of numbers, int64 ``[nodes, units]``.
+        If the node has received the complete unit, all contributions are counted. The result is
+        int64 ``[nodes, units]``.
         """
         nodes, units = self.postcondition.nodes, self.postcondition.units
         size = self._size.reshape(nodes, units, self.lanes.trees).max(axis=2).astype(np.int64)
@@ -163,7 +163,7 @@ class Sums(Deliveries):
     def held_after(self, done: int) -> Held:
         """Return a function that checks whether nodes have complete units after ``done`` rows.
 
-        These first rows of the schedule must be complete steps.
+        These first rows of the schedule must form complete steps.
         """
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
@@ -246,9 +246,9 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
-    # A lane is irregular if a node sends its sum twice, or still receives a sum in the step in
-    # which it sends its own, or later. In all other lanes counting suffices. Sets of contributions
-    # would need one bit per node for each sum.
+    # A lane is irregular if a node sends its sum twice, or receives a sum in or after the step in
+    # which it sends its own. In all other lanes counting suffices; it needs less memory than sets
+    # of contributions with one bit per node.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
@@ -263,19 +263,19 @@ def _find_overlap(
 ) -> int | None:
     """Find the first row that counts a contribution twice, by executing irregular lanes with sets.
 
-    A set contains the nodes whose contributions a sum has.
+    Each set contains the nodes whose contributions are in a sum.
 
     Args:
         postcondition: the postcondition of the rows.
         rows: the rows of the reduction.
         lanes: the lanes of the rows.
         added: the indices of all rows that add a sum.
-        odd: the irregular lanes, which are executed: a node sends its sum twice, or still receives
-            a sum in the step in which it sends its own, or later.
+        odd: the irregular lanes, which are executed: a node sends its sum twice, or receives a sum
+            in or after the step in which it sends its own.
 
     Returns:
-        The index of the first row whose sum has a contribution that the receiver's sum already
-        has, or None.
+        The index of the first row that adds a contribution which is already in the receiver's sum,
+        or None.
 
     Raises:
         LimitError: the sets do not fit into memory.

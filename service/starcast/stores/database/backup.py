@@ -55,15 +55,14 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family"}
-#: SQLSTATE prefixes of errors about rejected rows, which are invalid, violate a constraint, or
-#: exceed a limit.
+#: SQLSTATE prefixes of errors about rows that are invalid, violate a constraint, or exceed a limit.
 _BAD_ROWS = ("22", "23", "54")
 _COLUMNS = text(
     "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
     " from pg_attribute where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped"
     " order by attnum"
 )
-#: Marks all complete artifacts as failed, because a restore does not write them to the graph.
+#: SQL that marks all complete artifacts as failed, because a restore does not fill the graph.
 _FORGET_GRAPH = text(
     "update materialization set state = 'failed', error = :error, finished_at = now(),"
     " found_nodes = null, found_relationships = null, found_checksum = null"
@@ -152,8 +151,8 @@ def create(engine: Engine, file: Path) -> Manifest:
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with sessions.translated_errors(engine.url), snapshots.connect() as connection:
         if tables is not None:
-            # LOCK waits until no other process is restoring a backup, and takes no snapshot. A
-            # snapshot taken before the wait would not contain the restored rows.
+            # LOCK waits until no other process is restoring a backup. The statement takes no
+            # snapshot, so the snapshot of the next statement contains the restored rows.
             execute_sql(connection, sql.SQL("lock table {} in access share mode").format(tables))
         return _write(connection, file)
 
@@ -258,7 +257,7 @@ def _lock_tables(connection: Connection) -> None:
 
 
 def _name_tables(connection: Connection) -> sql.Composed | None:
-    """Return the names of starcast's tables for an SQL statement, or None if no table exists."""
+    """Return an SQL list of starcast's tables, or None if none of these tables exists."""
     schema = migrations.enter_schema(connection)
     names = [table.name for table in migrations.find_tables(connection)]
     return migrations.join_names(schema, names) if names else None
@@ -321,7 +320,7 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: DumpedRows) ->
 
 
 def _columns(connection: Connection, table: str) -> list[str]:
-    """Return the names of the columns of a table, sorted, without generated columns.
+    """Return the sorted names of a table's columns, except generated columns.
 
     A backup contains exactly these columns.
     """
@@ -333,7 +332,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
 ) -> Iterator[Callable[[str], DumpedRows]]:
-    """Open a backup file, and yield a function that takes a table's name and returns its rows."""
+    """Open a backup file, and yield a function that maps a table's name to the table's rows."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
             yield partial(_read_member, archive)
@@ -439,8 +438,7 @@ def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     names = sorted(archive.namelist())
     if _MANIFEST not in names:
         raise not_a_backup(file, f"it contains no {_MANIFEST}")
-    # `create` compresses no member of the archive, and a compressed member could expand without
-    # limit.
+    # `create` writes only uncompressed members, and a compressed member could expand without limit.
     for part in archive.infolist():
         if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
             raise not_a_backup(file, f"its part {part.filename} is compressed or encrypted")

@@ -52,7 +52,7 @@ NAME = f"{{}} ~ '^{vocabulary.STORED_NAME}$'"
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
-#: Column checks for axes. A key is the name of an axis or the type of an axis's values.
+#: Column checks for axes, keyed by the name of an axis or by the type of its values.
 _CHECKS: dict[Any, str] = {
     "topology": SPEC,
     "algorithm": NAME,
@@ -127,8 +127,7 @@ def field(
         comment: the comment.
         arguments: positional arguments of SQLAlchemy's ``mapped_column``.
         check: an SQL condition on the column's values; {} stands for the name of the column.
-        words: the allowed values. If there are any, the condition is that the column has one of
-            them, and ``check`` is ignored.
+        words: the allowed values of a text column; if given, ``check`` is ignored.
         options: keyword arguments of ``mapped_column``.
     """
     if words:
@@ -143,14 +142,14 @@ def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
 
 
 def counts(condition: str) -> CheckConstraint:
-    """Return a CHECK constraint named "counts" for a table; it may refer to several columns."""
+    """Return a CHECK constraint named "counts", which may refer to several columns of a table."""
     return CheckConstraint(condition, name="counts")
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
     """Return a primary-key column that refers to the column ``target`` of a parent table.
 
-    If PostgreSQL deletes a parent row, it also deletes the rows that refer to the parent row.
+    Deleting a row of the parent table also deletes the rows that refer to it.
     """
     return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
@@ -209,7 +208,7 @@ else:
     AxisColumns = type(
         "AxisColumns",
         (),
-        # `Base.type_annotation_map` gives the SQL type of each Python type.
+        # `Base.type_annotation_map` maps each Python type to an SQL type.
         {
             "__annotations__": {
                 name: Mapped[_INTEGERS[axis.bits] if axis.type is int else axis.type]

@@ -33,8 +33,8 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: Pattern of the statement before a table's rows in pg_restore's output.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: a list of the column names, and an iterable of byte strings. The
-#: joined byte strings are rows in the text format of COPY.
+#: The rows of a table in a backup: the column names, and chunks of bytes, which together are the
+#: rows in the text format of COPY.
 DumpedRows = tuple[list[str], Iterable[bytes]]
 
 
@@ -94,9 +94,9 @@ def read_rows(file: Path, decoder: Path, dump: str, table: str) -> DumpedRows:
 
 
 def _run(program: Path, *options: str) -> Iterator[bytes]:
-    """Yield the output of pg_restore, which converts a dump to text.
+    """Run pg_restore with the given options, and yield its output in chunks.
 
-    pg_restore does not connect to a server, and does not execute the dump.
+    pg_restore converts a dump to text. It neither connects to a server nor executes the dump.
 
     Raises:
         InputError: the program cannot read the dump.

@@ -1,6 +1,6 @@
 """The schema of the database: its revision, migrations, comments, views and privileges.
 
-Most commands only read the revision, so alembic, which imports slowly, is imported only by the
+Most commands only read the revision, so alembic, whose import is slow, is imported only by the
 functions that need it. Comments, views and privileges contain no data and are not part of a
 revision. The function `declare` writes them after an upgrade to the newest revision. A revision
 that changes the columns of a view drops the view first.
@@ -142,7 +142,7 @@ def find_tables(connection: Connection) -> list[Table]:
 
 
 def join_names(schema: str, names: Iterable[str]) -> sql.Composed:
-    """Return the names of tables or views, qualified by their schema, for an SQL statement."""
+    """Return a comma-separated SQL list of tables or views, each qualified by the schema."""
     return sql.SQL(", ").join(sql.Identifier(schema, name) for name in names)
 
 
@@ -160,7 +160,7 @@ def current(engine: Engine) -> str | None:
 
 
 def check_known(revision: str, subject: str) -> None:
-    """Check that this version of starcast knows a schema revision.
+    """Check that this version of starcast supports a schema revision.
 
     Args:
         revision: the schema revision, such as ``0007``.
@@ -182,7 +182,7 @@ def check_known(revision: str, subject: str) -> None:
 
 
 def head() -> str:
-    """Return the newest schema revision known to this version of starcast.
+    """Return the newest schema revision that this version of starcast supports.
 
     Raises:
         StarcastError: the migrations are missing from the installation.
@@ -194,7 +194,7 @@ def head() -> str:
 
 @cache
 def revisions() -> tuple[str, ...]:
-    """Return the schema revisions known to this version of starcast, oldest first.
+    """Return the schema revisions that this version of starcast supports, oldest first.
 
     The revisions are read from the file names of the migrations, without importing alembic.
     """
@@ -262,8 +262,8 @@ def check_owner(connection: Connection) -> str | None:
         )
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
-    # A database without starcast's tables does not have starcast's views either. So a view with the
-    # same name as one of these views belongs to another program, and `declare` would replace it.
+    # A schema without starcast's tables has no views of starcast either. So a view with the name of
+    # a starcast view belongs to another program, and `declare` would replace it.
     elif taken := {view.name for view in VIEWS}.intersection(inspect(connection).get_view_names()):
         raise RejectedError(
             f"the schema {schema} of the database '{connection.engine.url.database}' holds the view"
@@ -383,7 +383,7 @@ def migrating(engine: Engine) -> Iterator[Connection]:
     )
     try:
         # At a higher isolation level, possibly the server's default, statements after the wait for
-        # a lock would not see the rows that the lock's last holder has stored.
+        # a lock would not see the rows stored by the previous holder of the lock.
         committed = engine.execution_options(isolation_level="READ COMMITTED")
         with translated_errors(engine.url), committed.begin() as connection:
             if not holds_store(engine):
@@ -408,7 +408,7 @@ def _config(connection: Connection, writer: str | None = None) -> "Config":
     from alembic.config import Config  # noqa: PLC0415 - see the module's docstring
 
     config = Config()
-    # In alembic's configuration, % has a special meaning, but a path may contain the character.
+    # A % in the path is doubled, because it has a special meaning in alembic's configuration.
     config.set_main_option("script_location", str(data_folder("migrations")).replace("%", "%%"))
     config.attributes |= {"connection": connection, "writer": writer}
     return config
@@ -470,8 +470,7 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant privileges to the writer and the reader.
 
     Roles that do not exist on the server are skipped; after creating a role, upgrade again. If the
-    current role owns the schema, the general permission (PUBLIC) to create objects in the schema is
-    revoked.
+    current role owns the schema, PUBLIC loses the privilege to create objects in the schema.
 
     Args:
         connection: an open transaction of the owner.
@@ -481,8 +480,8 @@ def declare(connection: Connection, writer: str | None = None) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    # For each role, whether it gets write access. The entry for the reader's role overrides an
-    # entry for the same role as ``writer``, so the reader never gets write access.
+    # Whether each role gets write access. If ``writer`` is the reader's role, the reader's entry
+    # overrides the first entry, so the reader never gets write access.
     granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
     for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
         statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])

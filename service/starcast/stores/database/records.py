@@ -33,7 +33,7 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 
 
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
-    """Verify and store records; return how many of them are new or change a stored record.
+    """Verify and store records; return the number of records that were added or changed.
 
     Each record is combined with the stored record (`starcast.records.model.combine_verified`), so
     neither a better value nor a better bound is lost, and an unverified bound never replaces a
@@ -42,7 +42,7 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
     Args:
         session: an open session.
-        records: records, each with its verification state.
+        records: pairs of a record and its verification state.
 
     Raises:
         RejectedError: a record is invalid, or its network differs from the stored network with the

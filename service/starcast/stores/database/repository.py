@@ -114,9 +114,9 @@ def experiment_name(session: Session, run: Run) -> str:
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
-    """Return the numbers of all runs and of failed runs, keyed by experiment number.
+    """Return each experiment's number of runs and number of failed runs.
 
-    Experiments without runs are omitted.
+    The keys are the numbers of the experiments. Experiments without runs are omitted.
     """
     failed = func.count().filter(models.Run.status == "failed")
     query = select(models.Run.experiment, func.count(), failed).group_by(models.Run.experiment)
@@ -201,7 +201,7 @@ def save_run(session: Session, experiment: int, run: Run, steps: "Profile" = ())
 
 
 def drop_run(session: Session, experiment: int, point: Parameters) -> None:
-    """Delete an experiment's run at the given grid point, if such a run is stored."""
+    """Delete an experiment's run with the given parameters, if such a run is stored."""
     equal = [_RUN.c[name].is_not_distinct_from(getattr(point, name)) for name in AXES]
     session.execute(delete(_RUN).where(_RUN.c.experiment == experiment, *equal))
 
@@ -236,7 +236,7 @@ def load_profile(session: Session, run: int | None) -> list[models.StepProfile]:
 
 
 def artifact_columns(kind: str) -> list[str]:
-    """Return the column names of a listing of artifacts of this kind."""
+    """Return the names of the columns in listings of this kind of artifact."""
     return ["id", *_COLUMNS[kind], "state", "error"]
 
 
@@ -394,7 +394,8 @@ def load_forest(session: Session, forest_id: str) -> "Forest":
 
     Raises:
         NotFoundError: no such forest is stored.
-        RejectedError: a changed plug-in builds the forest's topology with more or fewer nodes.
+        RejectedError: the stored trees do not have as many nodes as the forest's topology, because
+            a plug-in has changed.
     """
     import numpy as np  # noqa: PLC0415 - see the module's docstring
 

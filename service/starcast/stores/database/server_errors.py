@@ -37,9 +37,9 @@ _LOGIN_HINT = (
     "of the embedded PostgreSQL again"
 )
 _CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
-#: The text that psycopg and libpq put before the reason for a failed connection. If the reason is a
-#: message from the server, this text ends with the severity (in the server's language), a colon and
-#: two spaces.
+#: Pattern of the text before the reason for a failed connection, written by psycopg and libpq. If
+#: the reason is a message from the server, this text ends with the severity (in the server's
+#: language), a colon and two spaces.
 _ADDRESS = re.compile(
     r"(connection (failed|is bad): )?"
     r"(connection to server (at \".*?\"( \(.*?\))?, port \d+|on socket \".*?\") failed: )?"
@@ -107,7 +107,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 
     Args:
         error: an exception raised by SQLAlchemy or psycopg.
-        url: the database's URL; messages contain its address if the error does not.
+        url: the database's URL, whose address is used if the error contains no address.
 
     Returns:
         The error to raise; None for an error of another kind, such as an invalid SQL statement.
@@ -140,8 +140,8 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
 def is_about_values(error: Exception) -> bool:
     """Return whether an error means that a value or a row was rejected.
 
-    Only the caller can explain such an error, because it knows where the value comes from. The
-    result is False for a character that the database's encoding lacks, because `describe_error`
+    Only the caller knows the origin of the value, and can therefore explain such an error. For a
+    character that the database's encoding lacks, the result is False, because `describe_error`
     explains this error.
     """
     state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
@@ -153,9 +153,8 @@ def is_about_values(error: Exception) -> bool:
 def read_reason(error: psycopg.Error) -> tuple[str, str]:
     """Return an error's SQLSTATE ("" if unknown), and the first line of the server's message.
 
-    If a connection fails, psycopg receives only a text: the server's address, added by libpq, and
-    the server's message. The function then compares the message with known forms of messages to
-    determine the SQLSTATE.
+    If a connection fails, psycopg receives no SQLSTATE, but only a text with the server's address
+    and message. The SQLSTATE is then derived from the form of the message.
     """
     text = str(error).strip()
     if error.sqlstate:

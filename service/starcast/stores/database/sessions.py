@@ -100,8 +100,8 @@ _NO_TIME_LIMITS = text(
 #: Name of the advisory lock of a store. Every command that writes holds this lock in shared mode;
 #: operations that exclude all other writers, such as a restore, hold it in exclusive mode.
 STORE_LOCK = "store"
-#: Name of an execution option of engines. Its value is the `Lock` of the store, which the sessions
-#: of the engine verify, or None if these sessions are read-only.
+#: Name of an engine's execution option. The value is the store's `Lock`, which the sessions of the
+#: engine verify; the value None makes these sessions read-only.
 _HELD = "starcast_store_lock"
 #: Name of a connection's execution option; True makes the connection's transactions read-only.
 _READING = "starcast_reading"
@@ -130,7 +130,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     def wait(
         self, gen: Protocol[Result], interval: float = CHECK_SECONDS, *args: Any, **options: Any
     ) -> Result:
-        """Run an exchange of messages as psycopg does, but detect a silent server."""
+        """Exchange messages with the server as psycopg does, but detect a silent server."""
         exchange = self._watched(gen)
         try:
             # Without an interval, psycopg would check continuously, which occupies a processor.
@@ -206,8 +206,8 @@ def connect(url: URL) -> Engine:
             "connect_timeout": CONNECT_SECONDS,
             "client_encoding": "UTF8",
             "application_name": "starcast",
-            # A pooler sends the next transaction to another server process, which does not know
-            # the prepared statements.
+            # A pooler may send the next transaction to another server process, which lacks the
+            # prepared statements.
             "prepare_threshold": None,
             **TCP_OPTIONS,
         },
@@ -295,8 +295,8 @@ def lock_store(
         The engine, whose sessions check that the lock is still held.
 
     Raises:
-        BusyError: ``wait`` is False, and another process is replacing the store or waiting to
-            replace it or, if ``exclusive`` is True, is writing to the store.
+        BusyError: only if ``wait`` is False: another process is replacing the store, is waiting to
+            replace the store, or (if ``exclusive`` is True) is writing to the store.
     """
     if holds_store(engine):
         yield engine
@@ -413,7 +413,7 @@ def _release(connection: Connection) -> None:
 
 
 def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
-    """Describe the activity of one process that holds this lock or waits for it; count the others.
+    """Describe one process that holds or awaits the lock with this name, and count the others.
 
     If ``shared`` is True, processes with shared access are ignored, because they do not prevent
     further shared access.
@@ -497,7 +497,7 @@ def _unstorable(problem: str) -> InputError:
 def copy_rows(
     session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert rows by binary COPY in the session's transaction; omitted columns get defaults."""
+    """Insert rows with the columns ``names`` by binary COPY; other columns get their defaults."""
     types = [
         table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
     ]
@@ -505,7 +505,7 @@ def copy_rows(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, names))
     )
     with open_copy(session.connection(), statement) as copy:
-        # Binary COPY converts nothing, so psycopg has to know the type of each column.
+        # Binary COPY converts no values, so psycopg needs the type of each column.
         copy.set_types(types)
         for row in rows:
             copy.write_row(row)
@@ -513,7 +513,7 @@ def copy_rows(
 
 @contextmanager
 def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psycopg.Copy]:
-    """Open a COPY in the connection's transaction; errors have SQLAlchemy's class DBAPIError.
+    """Open a COPY in the connection's transaction, and convert driver errors to DBAPIError.
 
     Raises:
         DBAPIError: the server rejected the rows, or the connection was lost.

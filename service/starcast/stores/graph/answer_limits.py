@@ -20,8 +20,8 @@ from starcast.support.limited import MB
 _ANSWER_MEMORY = 200 * MB
 _ROW_MEMORY = 2_000
 #: Bytes that begin a string, byte array, list, map, structure or short integer in the Bolt
-#: protocol. The Python object of each takes about `_OBJECT_MEMORY` bytes. Every other byte is
-#: counted as a number in a list, which takes `_BYTE_MEMORY` bytes.
+#: protocol. Each is counted as a Python object of `_OBJECT_MEMORY` bytes, and every other byte as a
+#: number in a list, which takes `_BYTE_MEMORY` bytes.
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
@@ -61,7 +61,7 @@ class LimitedSocket:
         self._answer = _ANSWER.get()
 
     def recv_into(self, buffer: memoryview, size: int) -> int:
-        """Receive at most ``size`` bytes into a buffer, and return their number.
+        """Receive at most ``size`` bytes into a buffer, and return the number of received bytes.
 
         Raises:
             OSError: the answer exceeds a limit; the driver then closes the connection.
@@ -84,7 +84,7 @@ class LimitedSocket:
 
 @contextmanager
 def limit_answer(row_limit: int | None, timeout: float | None) -> Iterator[None]:
-    """Limit the answer that is received in this context.
+    """Limit the memory and time of the answer that is received in this context.
 
     Args:
         row_limit: maximum number of rows, which determines the memory limit; None for no limit.
@@ -118,7 +118,7 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
 
     Args:
         timeout: the statement's time limit in seconds; None if it had no limit.
-        text: the reason that the server gives.
+        text: the server's reason, which the message quotes if there was no time limit.
     """
     message = f"the server stopped the statement: {text}"
     if timeout is not None:

@@ -62,8 +62,8 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: The value of each symbol in a label, as a digit in base 37. The symbol 0 has the value 1, because
 #: with the value 0, labels such as 01 and 1 would have the same number.
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
-# All other symbols have values far above the base 37. Of the built-in families, only a few use one
-# of them, the dot.
+# All other symbols have values far above the base 37. The only such symbol in the labels of
+# built-in families is the dot.
 DIGITS |= {symbol: ord(symbol) << 16 for symbol in string.ascii_uppercase + "_."}
 _BASE = len(ALPHABET) + 1
 
@@ -369,7 +369,7 @@ def join_blocks(
 
 
 def checksum(table: NDArray[np.int64]) -> int:
-    """Return the sum of the checksums of all rows of a table, int64 ``[columns, rows]``."""
+    """Return the sum of the row checksums of ``table``, an int64 array ``[columns, rows]``."""
     total = 0
     for part in _slices(table.shape[1], _CACHED):
         mixed = np.ones(part.stop - part.start, dtype=np.int64)
@@ -436,7 +436,7 @@ def rows_content(blocks: Iterable[Rows]) -> Content:
 
 @dataclass(frozen=True, eq=False)
 class GraphArtifact:
-    """An artifact as the graph stores it.
+    """An artifact in the form in which Neo4j stores it: a node and relationships.
 
     Attributes:
         label: label of the artifact's node.

@@ -137,7 +137,7 @@ def _check_version(graph: Graph, version: int) -> None:
 
 
 def _check_empty(graph: Graph) -> None:
-    """Check that a graph without a :Store node is empty, so that it belongs to no other program."""
+    """Check that a graph without a :Store node is empty; otherwise another program uses it."""
     # A sample of the nodes is enough for the message.
     rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
     if rows:
@@ -172,7 +172,7 @@ def find_index_faults(graph: Graph) -> list[str]:
 
 
 def drop_wrong_indexes(graph: Graph) -> None:
-    """Drop starcast's indexes and constraints that are undeclared, unusable or not as declared."""
+    """Drop starcast's indexes and constraints that are undeclared, unusable or wrongly defined."""
     declared = {index.name: index for index in INDEXES}
     for name, found in _read_indexes(graph).items():
         is_declared = name in declared and _serves_as(found, declared[name])
@@ -271,9 +271,9 @@ def describe_losses(
         topologies: specs of the replaced topologies; None if the entire database is replaced.
 
     Returns:
-        Two lists of phrases about other programs: the nodes that are kept, such as ``2 nodes with
-        the label Person``; and the data that would be deleted, such as ``1 relationship of the type
-        KNOWS``.
+        Two lists of phrases about other programs' data: the nodes that would be kept, such as ``2
+        nodes with the label Person``; and the data that would be deleted, such as ``1 relationship
+        of the type KNOWS``.
     """
     nodes, types = _count_undeclared(graph)
     if topologies is not None:

@@ -265,13 +265,13 @@ class BulkFiles:
 def format_lines(columns: Iterable[CsvColumn], rows: int) -> Iterator[NDArray[np.uint8]]:
     """Yield arrays of CSV lines; each array is valid only until the next array is yielded.
 
-    Unless a column is a tuple, all lines have the same length, and an array is a matrix of
-    characters with one line per matrix row.
+    If no column is a tuple, all lines have the same length, and each array has the shape ``[lines,
+    length of a line]``. Otherwise, each array has one dimension.
 
     Args:
         columns: for each column, an array or a tuple with a value per row, or one value for all
-            rows. Arrays hold non-negative integers, or strings of equal length without commas and
-            quotes.
+            rows. Arrays contain non-negative integers, or strings of equal length without commas
+            and quotes.
         rows: number of rows.
     """
     columns = list(columns)

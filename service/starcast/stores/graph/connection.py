@@ -30,7 +30,7 @@ from starcast.support.errors import (
 from starcast.support.progress import defer_signals
 from starcast.support.table import Row
 
-#: The oldest server version that supports starcast's Cypher, which is the LTS release of version 5.
+#: The oldest server version that supports starcast's Cypher: the LTS release of Neo4j 5.
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: Seconds for retries after transient errors. The time is short, because an unreachable server is
@@ -219,7 +219,7 @@ class Graph:
                 connection.kill()
 
     def _wrap_new_connections(self) -> None:
-        """Make the driver's new connections limit the size of their answers.
+        """Make the driver's new connections enforce the limits on the memory and time of answers.
 
         After Ctrl-C, no new connections are opened, because the server might not answer.
         """
@@ -242,11 +242,11 @@ class Graph:
         timeout: float | None,
         row_limit: int | None,
     ) -> TransactionWork:
-        """Return a function that takes a transaction, and runs a statement in the transaction."""
+        """Return a function that runs a statement in a given transaction and fetches the result."""
 
         @neo4j.unit_of_work(timeout=timeout)
         def work(transaction: neo4j.ManagedTransaction) -> QueryResult:
-            # The driver treats a killed connection as transient and runs this function again.
+            # The driver treats a killed connection as a transient error, and retries this function.
             if self._connections_killed:
                 raise KeyboardInterrupt
             try:

@@ -128,7 +128,7 @@ def _sums_in_page(element: Element) -> str:
 def _scan(element: Element) -> str:
     """Return Cypher for the counts and checksums of all artifacts' nodes or relationships.
 
-    The statement reads one of ``$scans`` parts of the graph: part number ``$scan``, from 0.
+    The statement divides the graph into ``$scans`` parts, and reads part ``$scan`` (from 0).
     """
     pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
     variable = _variable(element)
@@ -179,7 +179,7 @@ def _sums(element: Element, first: str) -> str:
 
 
 class StoredNode(NamedTuple):
-    """An artifact's node in the graph; ``parents`` has a relationship type and id per parent."""
+    """An artifact's node in the graph, and its parents as pairs of relationship type and id."""
 
     properties: dict[str, Any]
     parents: list[tuple[str, str]]
@@ -262,8 +262,8 @@ def read_around(
         of the start key, the end key, the columns of the relationship type, and any other
         properties. In a manually edited graph, a value may have any type.
     """
-    # Without the hint, statistics of an earlier, smaller store may lead the server to read all
-    # nodes. The server ignores the hint if the index is missing.
+    # Without the hint USING INDEX, statistics of an earlier, smaller store may make the server read
+    # all nodes. The server ignores the hint if the index is missing.
     by_key = f"USING INDEX SEEK n:{NODE.name}(key) WHERE n.key IN $numbers"
     cypher = (
         f"MATCH (n:{NODE.name}) {'WHERE id(n) IN $numbers' if by_id else by_key} "

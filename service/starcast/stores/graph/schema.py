@@ -55,7 +55,7 @@ class Property:
     """A property of a node or a relationship.
 
     Attributes:
-        name: letters and underscores only, because the name is inserted into Cypher.
+        name: the name; only letters and underscores, because it is inserted into Cypher.
         type: the type of the values.
         meaning: a description for the page docs/schema.md.
         always: False if the property may be absent because it does not apply to every element.
@@ -367,9 +367,9 @@ _NUMBERED_FAMILIES = ("star", "nk-star", "hypercube")
 
 #: The smallest number that `KEY_NUMBERS` can contain.
 _FIRST_NUMBER = 1 << 20
-#: Numbers that replace family, n and k in the node keys of all other families' topologies, keyed by
-#: the topology's spec. The numbers are recorded in the table ``node_key`` of the relational store
-#: in use.
+#: Numbers that replace family, n and k in the node keys of topologies whose family is not one of
+#: `_NUMBERED_FAMILIES`, keyed by the topology's spec. The numbers are recorded in the table
+#: ``node_key`` of the relational store in use.
 KEY_NUMBERS: dict[str, int] = {}
 
 

@@ -259,7 +259,8 @@ def delete_artifact(
         topology: the artifact's topology.
         batch: maximum number of nodes or relationships per transaction.
         advance: function called after each transaction with the number of deleted elements.
-        relationships: the number of tree edges or sends that the undamaged artifact has.
+        relationships: the expected number of tree edges or sends. If fewer are found by index, all
+            relationships of the type are scanned.
     """
     label = LABEL_OF[kind]
     # Queries ignore an artifact in the state loading, even if the deletion is interrupted.

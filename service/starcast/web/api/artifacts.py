@@ -56,7 +56,7 @@ def list_topologies(
 ) -> Page[models.StoredTopology]:
     """List the stored topologies: those in Neo4j, then networks that are only in PostgreSQL.
 
-    Other topologies can be requested by spec too, except networks that are not stored.
+    All topologies except networks can be requested by spec even if they are not stored.
     """
     with service.lab() as lab:
         rows = lab.topologies().rows
@@ -134,9 +134,9 @@ def list_schedules_on(
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[Row]:
-    """Return a row for each computed artifact and each completely stored artifact.
+    """Return a row for each artifact that is in ``computed`` or completely stored.
 
-    If PostgreSQL is not running, only the computed artifacts have rows.
+    If PostgreSQL cannot be read, only the artifacts in ``computed`` have rows.
 
     Args:
         service: the service that reads the stored ids.
@@ -148,7 +148,7 @@ def _with_stored(
         with service.lab() as lab:
             table = lab.forests(spec) if kind == "forests" else lab.schedules(spec)
         stored = {row["id"] for row in table if row["state"] == "complete"}
-    except StarcastError:  # without PostgreSQL, only the computed artifacts are listed
+    except StarcastError:  # without PostgreSQL, no artifact counts as stored
         stored = set()
     names = dict(computed)
     names |= {each: each.partition(":")[2] for each in sorted(stored - names.keys())}

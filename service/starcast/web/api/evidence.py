@@ -112,7 +112,7 @@ def find_known_claim(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> StoredVerdicts:
-    """Return, by claim id, the newest stored verification run of each claim, and its verdict.
+    """Return, by claim id, the newest stored verification run of a claim and the run's verdict.
 
     Only claims of loaded packs are included. The verdict is None if the claim's pack has changed
     since the run. For a published site, the result has the verdicts that were read or computed for
@@ -248,10 +248,10 @@ def find_known_record(home: pathlib.Path, record_id: str) -> Record:
     Args:
         home: starcast's home, which may contain better records than those that come with starcast.
         record_id: the id, such as ``congestion-trees:S4:congestion=2``. It is compared with the ids
-            of known records, and never used as a path.
+            of all records, and never used as a path.
 
     Raises:
-        NotFoundError: no such record is known.
+        NotFoundError: no record has this id.
         InputError: the file of a record is damaged.
     """
     for record in _load_known(home):
@@ -283,7 +283,7 @@ def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
             by a colon and the root.
 
     Raises:
-        NotFoundError: no such record is known, its witness is not a forest, or the id has a root
+        NotFoundError: the record does not exist, its witness is not a forest, or the id has a root
             other than the node of rank 0.
         InputError: the id is malformed, its topology is unknown, or a record file is damaged.
         RejectedError: the verification of the record failed.

@@ -70,7 +70,7 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
 
 
 def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDetails:
-    """Describe an exception as problem details.
+    """Describe an exception as problem details (RFC 9457).
 
     Args:
         error: the exception.

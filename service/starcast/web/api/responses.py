@@ -78,7 +78,7 @@ ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Respon
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of an endpoint for JSON and the given formats."""
+    """Return the OpenAPI description of an endpoint that returns JSON or a given format."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
@@ -185,7 +185,7 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
 def resource_url(kind: str, name: str) -> str:
     """Return the URL of a resource, such as ``forests/S4:greedy:1234``, relative to the API.
 
-    If the name ends like a format, as in ``e1.csv``, ``.json`` is appended to the URL.
+    If the name ends with a format suffix, as in ``e1.csv``, ``.json`` is appended to the URL.
     """
     return f"{kind}/{quote(name)}{'.json' if _ends_like_format(name) else ''}"
 
@@ -218,7 +218,7 @@ def text_response(text: str, output: Format) -> Response:
 def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:
     """Return a response with the binary data of an array, little-endian and in C order.
 
-    The headers give dtype, shape and, if ``columns`` is not empty, the names of the columns.
+    The headers contain dtype, shape and, if ``columns`` is not empty, the names of the columns.
     """
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     headers = {
@@ -243,8 +243,8 @@ def check_request(request: Request) -> None:
     path = f"/api/v1{route.path.removeprefix('/api/v1')}"
     parameters = request.app.openapi()["paths"][path]["get"].get("parameters", ())
     known = {each["name"]: each for each in parameters if each["in"] == "query"}
-    # A declared parameter of type object stands for parameters with any names, such as those of
-    # a Cypher query.
+    # A declared parameter of type object permits parameters with any names, such as those of a
+    # Cypher query.
     is_free = any(each["schema"].get("type") == "object" for each in known.values())
     if not is_free:
         names = (name for name in request.query_params if name != "format")
