@@ -266,6 +266,8 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.net", "*Vertices 99999999999\n*Edges\n1 2\n", "declares 99,999,999,999 nodes"),
         ("x.anynet", "router 0 switch 1\n", "line 1 has the text 'switch 1'"),
         ("x.anynet", "router 0 router\n", "line 1 has the text 'router'"),
+        ("x.anynet", f"router 0 router 1 {'9' * 5000}\n", "line 1 has the text '9999"),
+        ("x.edges", "a b {[1]: 2}\n", "line 1 does not end with the attributes of a link"),
         ("x.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1\n",
          "line 1 does not declare a sparse matrix"),
         ("x.mtx", f"{MARKET}3 2 1\n2 1\n", "line 2 declares a matrix of 3 rows and 2 columns"),

@@ -41,19 +41,26 @@ PATIENCE = 120
 #: Error output of a starting worker whose parent was killed before it sent the arguments.
 INTERRUPTED_START = re.compile(r"\ATraceback .*in spawn_main\n.*\nEOFError: [^\n]*\n\Z", re.DOTALL)
 
+#: The module of the function that `SCRIPT` calls: workers do not execute the script.
+MODULE = """
+    import os, time
+
+    def perform(pause, size, item):
+        time.sleep(pause)
+        return item, os.getpid(), b"x" * size
+"""
 #: A parallel run that prints every item with the process id of the worker that executed it.
 SCRIPT = """
-    import os, sys, time
-    import psutil
+    import sys
+    from functools import partial
+    from task import perform
     from starcast.support.parallel import Workload, local_processes, run_parallel
     from starcast.support.progress import sigterm_as_interrupt
 
-    def perform(item):
-        time.sleep({pause})
-        return item, os.getpid(), b"x" * {size}
-
     def main():
-        work = Workload(perform, lambda _: 1, lambda: 1_000, lambda item, free: None)
+        work = Workload(
+            partial(perform, {pause}, {size}), lambda _: 1, lambda: 1_000, lambda item, free: None
+        )
         with (
             sigterm_as_interrupt(),
             local_processes(3) as executor,
@@ -65,11 +72,10 @@ SCRIPT = """
             sys.stdin.readline()
         print("end", flush=True)
 
-    if __name__ == "__main__":
-        try:
-            main()
-        except KeyboardInterrupt:
-            sys.exit(130)
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
 """
 
 
@@ -78,6 +84,7 @@ def running(
     folder: Path, *, items: int = 6, pause: float = 0.01, size: int = 10
 ) -> Iterator[subprocess.Popen[str]]:
     """Run `SCRIPT` in its own session, as if it were started from a terminal."""
+    (folder / "task.py").write_text(textwrap.dedent(MODULE))
     script = folder / "parallel.py"
     script.write_text(textwrap.dedent(SCRIPT.format(items=items, pause=pause, size=size)))
     process = subprocess.Popen(
@@ -297,6 +304,28 @@ def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
         results_of([1, 2], work(), 2) as results,
     ):
         list(results)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_workers_do_not_execute_the_script_that_starts_them(tmp_path: Path, is_file: bool) -> None:
+    """Scripts without a test of ``__name__``, and scripts from standard input, can use workers."""
+    text = """
+from starcast.support.parallel import local_processes
+print("once")
+with local_processes(2) as executor:
+    print(sorted(executor.map(abs, [-1, -2])))
+"""
+    script = tmp_path / "plain.py"
+    script.write_text(text)
+    ended = subprocess.run(
+        [sys.executable, script if is_file else "-"],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
+        input=text,
+        text=True,
+    )
+    assert (ended.stdout, ended.stderr) == ("once\n[1, 2]\n", "")
 
 
 def test_there_are_at_most_as_many_worker_processes_as_items() -> None:

@@ -283,6 +283,18 @@ def test_a_search_continues_from_a_known_record() -> None:
     assert search("bisection-width", "S4,2", LIMITS, settled) is settled
 
 
+def test_a_better_bound_from_theory_replaces_a_known_bound_and_its_certificate() -> None:
+    settled = settle("bisection-width", "S4")
+    witness = {**settled.witness, "multipliers": 0 * settled.witness["multipliers"]}
+    known = replace(
+        settled, bound=0, reason="no halves without links between them", witness=witness
+    )
+    verify(known)
+    found = search("bisection-width", "S4", replace(LIMITS, seconds=0), known)
+    assert found.bound > 0
+    verify(found)
+
+
 def test_a_broadcast_can_take_more_than_255_rounds() -> None:
     found = search("one-port-broadcast", "Ring512", LIMITS)
     assert (found.value, found.bound) == (256, 256)
