@@ -39,8 +39,8 @@ class IngestOptions(TypedDict, total=False):
     """Options that determine the forests and schedules of an ingest.
 
     Attributes:
-        root: label of the root of forests and schedules (default: the node of rank 0). In Python,
-            the rank of the root is also accepted.
+        root: root of forests and schedules: a label, or a rank such as #6 (default: the node of
+            rank 0). In Python, the rank can also be an integer.
         ports: port model of the schedules: all (a node uses all ports in a step), one (one port to
             send and one to receive), both (a schedule for each of the two), or default (the first
             port model that each algorithm supports).

@@ -471,7 +471,7 @@ class Experiments(Connection):
                 must all hold.
             baseline: the side to which changes in time are relative.
             by: pair runs with equal ``message_units`` (pieces of a message), or with equal
-                ``segments`` (per tree). Of each side's other runs, the fastest are paired.
+                ``segments`` (per tree). Of the runs that remain, the fastest of each side is used.
             everything: show all parameters, results and rows, even if they are equal on all sides.
             sort: sort the rows by this column; -COLUMN sorts in descending order. The name time
                 means the shortest time of all sides.

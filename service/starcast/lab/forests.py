@@ -53,8 +53,8 @@ class ForestOptions(TypedDict, total=False):
     """Keyword arguments of methods that build forests: the root, and arguments of constructions.
 
     Attributes:
-        root: label of the root (default: the node of rank 0). In Python, the rank of the root is
-            also accepted.
+        root: root: a label, or a rank such as #6 (default: the node of rank 0). In Python, the rank
+            can also be an integer.
         base: construction whose trees are transformed, if the given construction is label-change or
             dimension-change.
         i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all

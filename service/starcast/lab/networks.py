@@ -198,8 +198,8 @@ class Networks(Artifacts):
             schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
                 ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
                 repeated.
-            root: label of the root of the forests and schedules (default: the node of rank 0).
-                The levels of the layout ``levels`` are counted from the same root.
+            root: root of the forests and schedules: a label, or a rank such as #6 (default: the
+                node of rank 0). The levels of the layout ``levels`` are counted from the same root.
             state: initial state of the page, written like the URL fragment of the explorer (after
                 the #), such as ``step=3&node=21345``.
 
@@ -264,8 +264,8 @@ class ScheduleOptions(TypedDict, total=False):
     Attributes:
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
             to receive). Default: the first port model that the algorithm supports; all for a file.
-        root: label of the root, or of the source of a symmetric schedule (default: the node of
-            rank 0). In Python, the rank of the root is also accepted.
+        root: the root, or the source of a symmetric schedule: a label, or a rank such as #6
+            (default: the node of rank 0). In Python, the rank can also be an integer.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
         messages: number of unit messages, for algorithms that send unit messages.

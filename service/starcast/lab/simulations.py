@@ -283,8 +283,8 @@ class Simulations(Connection):
                 allreduce.
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
                 one (one port to send and one to receive).
-            root: label of the root (default: the node of rank 0). In Python, the rank of the root
-                is also accepted.
+            root: root: a label, or a rank such as #6 (default: the node of rank 0). In Python, the
+                rank can also be an integer.
             file_format: format of the file (default: detected from the content or, failing that,
                 from the suffix).
 

@@ -56,6 +56,8 @@ MEMORY_PATIENCE = 60.0
 #: effect until a result arrives. The limit also ensures that new workers of a remote executor are
 #: noticed soon.
 _PAUSE = 1.0
+#: The globals by which `multiprocessing` finds the script that this process executes.
+_OF_SCRIPT = ("__file__", "__spec__")
 _SCRIPT_LOCK = threading.Lock()
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
@@ -144,7 +146,7 @@ def _hidden_script() -> Iterator[None]:
     """
     script = vars(sys.modules["__main__"])
     with _SCRIPT_LOCK:
-        hidden = {name: script[name] for name in ("__file__", "__spec__") if name in script}
+        hidden: dict[str, Any] = {name: script[name] for name in _OF_SCRIPT if name in script}
         script.pop("__file__", None)
         script["__spec__"] = None
         try:

@@ -341,6 +341,7 @@ def find_deliveries(rows: Rows) -> Indices:
     found = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
     row = first[found]
     # A source never waits for its own unit, even if the unit returns and is sent again.
-    is_source = rows.sender == derive_postcondition(rows.schedule).source(rows.unit)
+    source = derive_postcondition(rows.schedule).source(rows.unit.astype(np.int64))
+    is_source = rows.sender == source
     is_delivery = (delivered[row] == wanted) & ~is_source
     return np.where(is_delivery, row, -1)

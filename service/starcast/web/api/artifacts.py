@@ -100,7 +100,7 @@ def get_layout(
     service: ServiceParameter,
     root: Annotated[
         str | None,
-        Query(description="label of the root of the layout `levels` (default: rank 0)"),
+        Query(description="root of the layout `levels`: a label, or #6 (default: rank 0)"),
     ] = None,
 ) -> Response:
     """Return the positions of all nodes, float32 [nodes, 2]: x to the right, y downwards."""
