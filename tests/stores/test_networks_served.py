@@ -155,9 +155,8 @@ def test_a_site_has_the_explorer_page_of_a_network(
     forget()
     # Skip the pages of claims and records, which take minutes to build.
     monkeypatch.setattr(Site, "_collect", lambda *_: None)
-    site = Site(Settings.load(), has_stores=True)
-    files = site.build([f"{spec}:breadth-first:10"], [], Silent())
-    site._service.close()
+    with Site(Settings.load(), has_stores=True) as site:
+        files = site.build([f"{spec}:breadth-first:10"], [], Silent())
     assert f'"{spec}:breadth-first:10"' in files[f"explore/{spec}.html"].decode()
 
 

@@ -1,5 +1,6 @@
 """Publishing a static site without a running server: names of files, and replacing a site."""
 
+import asyncio
 import json
 import os
 import re
@@ -166,6 +167,16 @@ def test_progress_messages_count_the_rendered_pages_and_all_known_pages(tmp_path
     counts = [[int(text.replace(",", "")) for text in found.groups()] for found in matches if found]
     assert [rendered for rendered, _ in counts] == [100, 200, 300]
     assert all(rendered <= known for rendered, known in counts)
+
+
+def test_a_site_is_rendered_in_a_notebook(tmp_path: Path) -> None:
+    """The thread of a notebook runs an event loop."""
+
+    async def cell() -> set[str]:
+        with Site(Settings.load(home=tmp_path), has_stores=False) as opened:
+            return opened._read("/claims?paper=SLC")
+
+    assert "/claims/SLC.L3" in asyncio.run(cell())
 
 
 def test_publishing_fails_if_a_server_named_in_the_settings_is_not_running(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ a file. The explorer of a topology is one page, with all forests and schedules t
 link.
 """
 
-import asyncio
 import hashlib
 import io
 import json
@@ -17,6 +16,7 @@ import re
 import textwrap
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from html import escape, unescape
 from importlib.metadata import version
@@ -25,6 +25,7 @@ from typing import Any, NoReturn, Self
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 
 import numpy as np
+from anyio.from_thread import start_blocking_portal
 
 from starcast.claims.catalogue import Claim
 from starcast.claims.catalogue import claims as all_claims
@@ -102,6 +103,8 @@ class Site:
             settings, _ThisProcess(), published=(*sections, ("search", "Search"))
         )
         self._app = create_app(self._service)
+        self._stack = ExitStack()
+        self._stack.callback(self._service.close)
         self.problems: dict[str, StarcastError] = {}
         self._pages: dict[str, str] = {}
         self._files: dict[str, bytes] = {}
@@ -111,10 +114,13 @@ class Site:
     def __enter__(self) -> Self:
         # The verdicts are read once, because reading them for each claim's page takes too long.
         self._service.verdicts = evidence.read_verdicts(self._service)
+        # The event loop of the application runs in a thread of its own, because in a notebook, this
+        # thread already runs an event loop.
+        self._portal = self._stack.enter_context(start_blocking_portal())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._service.close()
+        self._stack.close()
 
     def describe_missing_packs(self) -> str:
         """Return a sentence that names unloaded paper packs with stored verdicts; "" for none."""
@@ -209,7 +215,7 @@ class Site:
             self._explored[url] = self._explore(url)
             return set()
         # The application is called in this process, so that no port is opened.
-        status, headers, body = asyncio.run(_get(self._app, url))
+        status, headers, body = self._portal.call(_get, self._app, url)
         if status != 200:
             shown = _PROBLEM.findall(body.decode()) or [("it cannot be read", "")]
             detail, hint = shown[0]
