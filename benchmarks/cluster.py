@@ -1,6 +1,6 @@
 """Measure the costs of tasks and of a verification by blocks on a Dask cluster on this machine.
 
-CPU time depends little on the other load of the machine. Elapsed time depends on this load, and is
+CPU time depends little on other load of the machine. Elapsed time depends on this load, so it is
 only a rough measure.
 """
 
@@ -25,7 +25,7 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks that are submitted as in starcast: each worker has at most one task at a time.
+#: Number of tasks that are submitted the way starcast does: at most one per worker at a time.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"
@@ -86,9 +86,9 @@ def _tasks(
 
 
 def _overhead(text: str, seconds: float) -> Figure:
-    """Return a figure that compares the overhead per task with a task of one second.
+    """Return a figure that compares the overhead per task with one second.
 
-    The tasks that starcast plans take at least one second.
+    One second is the minimum duration of the tasks that starcast plans.
     """
     return Figure(text, seconds * 1e6, "µs", "< 20000", "task of 1 s", 1e6)
 

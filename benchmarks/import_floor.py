@@ -2,7 +2,7 @@
 
 The time of Neo4j alone is the floor. It consists of three steps: `neo4j-admin` imports files that
 are already written, a server starts on the new store, and one statement creates the constraint for
-node look-ups. The CPU time of each step is given too, because CPU time depends less on other load.
+node look-ups. The table also shows the CPU time of each step, which depends less on other load.
 """
 
 from collections.abc import Callable, Iterator

@@ -132,7 +132,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0; return the number of pairs of a node and a unit it owns.
+    """Execute a broadcast from node 0; return the number of owned units, summed over all nodes.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

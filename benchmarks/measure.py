@@ -80,7 +80,7 @@ class Growth:
 
     Attributes:
         title: what was measured, with the unit.
-        costs: by program, then by topology; a program may lack the larger topologies.
+        costs: the costs by program, then by topology; larger topologies may be missing.
     """
 
     title: str

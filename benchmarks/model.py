@@ -157,8 +157,8 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
         with Graph.open(graph_address(settings)) as graph:
             result = _Run(model, graph, settings).run(contents)
         stack.down(settings.home, Silent())
-        # `stack.down` has stopped the server, so all data are in its files. Neo4j Community has no
-        # command that writes all data to the files.
+        # All data are in the files only because `stack.down` has stopped the server: Neo4j
+        # Community has no command that writes all data to the files.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")
         return result

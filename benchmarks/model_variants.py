@@ -69,7 +69,7 @@ class Model:
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
     #: The properties of a new node, as Cypher text for `create_nodes`.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: The pattern that finds an end of a new relationship; {} stands for the key of this node.
+    #: The pattern that finds an end of a new relationship, with {} in place of the node's key.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"

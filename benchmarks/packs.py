@@ -1,14 +1,14 @@
 """Measure the times of all packs' queries, and of other tools that answer the same questions.
 
-The other tools are the libraries NetworkX, igraph and numpy, which hold arrays and objects in
-memory, and the engines DuckDB and Ladybug, which store the same rows as Neo4j. Queries are measured
+The other tools are the libraries NetworkX, igraph and numpy, which keep their data in memory, and
+the engines DuckDB and Ladybug, which store the same rows as Neo4j. Queries are measured
 on S6, S7, S8 and a random regular network, and the other tools on S8 and this network. All times
 are medians of several runs, except that a slow query is run only once.
 
 The results of libraries must agree with those of Neo4j in some columns (`COMPARED`), and the
-results of engines in all columns. The
-command ``python -m benchmarks packs --write`` writes the times to `queries/measured.json`, from
-which ``make docs`` generates the pages about queries and about other tools.
+results of engines in all columns. The command ``python -m benchmarks packs --write`` writes the
+times to `queries/measured.json`, from which ``make docs`` generates the pages about queries and
+about other tools.
 """
 
 import json
@@ -181,9 +181,8 @@ def measured(
     """Measure all queries, or only those named in ``only``, on the topologies of the benchmark.
 
     Returns:
-        Two values. The first has the times of the queries. The second has the seconds that each
-        library takes to build its data structure, and each store to load the rows, on the largest
-        star graph.
+        Two values: the times of the queries; and, for the largest star graph, the seconds in which
+        each library builds its data structure and each store loads the rows.
     """
     way = BoltWriter(graph, settings.batch)
     way.prepare()

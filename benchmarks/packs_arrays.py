@@ -272,7 +272,7 @@ def _dead(place: Place, given: Given) -> list[int]:
 
 
 def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
-    """Return, for each tree and node, whether faults cut the node off, bool ``[trees, nodes]``."""
+    """Return whether faults cut off each node from each tree's root, bool ``[trees, nodes]``."""
     forest = place.forests[given["forest"]]
     parents, broken = forest.parents(), np.zeros((forest.trees, place.topology.nodes), dtype=bool)
     for dead in _dead(place, given):

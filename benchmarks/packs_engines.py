@@ -1,4 +1,4 @@
-"""Embedded engines that hold the same rows as the graph: DuckDB (SQL) and Ladybug (Cypher).
+"""Embedded engines that store the same rows as the graph: DuckDB (SQL) and Ladybug (Cypher).
 
 Each engine has a database file with the rows and columns that starcast writes to Neo4j. The engine
 executes the statements in `packs_duckdb.sql` or `packs_ladybug.cypher`. Each statement answers the

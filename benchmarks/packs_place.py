@@ -155,7 +155,7 @@ class Arrays:
         return np.asarray(sums, dtype=np.int64)
 
     def below(self, stored: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return, for each tree and node, whether an edge between the node and the root is broken.
+        """Return, for each tree and node, whether an edge on the node's path to the root is broken.
 
         Both arrays are bool ``[trees, nodes]``; ``broken`` states whether the edge from a node to
         its parent is broken.

@@ -199,7 +199,7 @@ def find_optimum(network: Topology, enough: int) -> int:
 
     Args:
         network: the topology.
-        enough: a number of steps in which an allgather is known to be possible.
+        enough: a number of steps in which an allgather is possible, such as that of a schedule.
     """
     for steps in range(bound(network), enough):
         if _is_possible(network, steps):
@@ -211,7 +211,7 @@ def _is_possible(network: Topology, steps: int) -> bool:
     """Return whether an allgather is possible in the given number of steps, decided by CP-SAT."""
     model = cp_model.CpModel()
     nodes, units = range(network.nodes), range(network.nodes)
-    #: For each node, unit and number of steps, whether the node holds the unit after these steps.
+    #: For each node, unit and number of steps, whether the node owns the unit after so many steps.
     holds = {key: model.new_bool_var("") for key in product(nodes, units, range(steps + 1))}
     pairs = libraries.list_links(network)
     arcs = pairs + [(end, node) for node, end in pairs]

@@ -18,8 +18,8 @@ from starcast.support.errors import InputError
 HERE = Path(__file__).parent
 RATIOS = HERE / "ratios.jsonl"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-#: A ratio is reported if it has become worse by more than this factor. If the load of the machine
-#: differs, the ratios of two runs differ by up to a third.
+#: A ratio is reported if it has become worse by more than this factor. Ratios of two runs under
+#: different loads of the machine can differ by up to a third without any change of the code.
 TOLERANCE = 1.5
 
 Result = Figure | Growth | Table
@@ -174,7 +174,8 @@ def find_previous(name: str, file: Path = RATIOS) -> Record | None:
     """Return the record with which the version ``name`` is compared.
 
     Returns:
-        The newest record of another version, else the earlier record of this version, else None.
+        The newest record of another version; without one, the earlier record of this version; or
+        None if the file has no record.
     """
     records = read_records(file)
     others = [each for each in records if each.version != name]

@@ -12,7 +12,7 @@ Height = Callable[[libraries.Pairs, int], int]
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure the time to verify spanning trees and find their heights, and its growth with n.
+    """Measure how long it takes, for several n, to verify spanning trees and find their heights.
 
     The trees are those of `multiple`. numpy receives an array of parents, and the other libraries
     receive lists of edges. The time to create these inputs is not measured.

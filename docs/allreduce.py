@@ -1,4 +1,4 @@
-"""Compute the tables of allreduce.md from the example experiment and further vector lengths."""
+"""Compute the tables of allreduce.md from the experiment ``allreduce`` and more vector lengths."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,7 +30,7 @@ def page() -> str:
 
 @cache
 def points(topology: str, length: int | None = None) -> list[Point]:
-    """Return the points of the example experiment ``allreduce`` on a topology.
+    """Return the runs of the example experiment ``allreduce`` on a topology.
 
     Vectors have the given length in bytes or, by default, the lengths of the experiment.
     """
@@ -92,7 +92,7 @@ def lengths(topology: str) -> list[int]:
 
 
 def sizes() -> Iterator[str]:
-    """Yield the lines of a table with the times of each algorithm, and lower bounds, by length.
+    """Yield the lines of a table of each algorithm's times, and of lower bounds, by vector length.
 
     A cell contains the synchronous and the asynchronous time, each rounded to an integer, or one
     number if the rounded times are equal.
@@ -124,9 +124,9 @@ def crossovers() -> Iterator[str]:
 def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     """Return, as text, the vector length from which the algorithm `fast` is faster than `slow`.
 
-    If this length is between two lengths of the experiment, more lengths are tried. The result is
-    "all" if `fast` is faster for all lengths of the experiment, and "none" if it is not faster for
-    the longest vectors.
+    The exact length is searched between two lengths of the experiment. The result is "all" if
+    `fast` is faster for all lengths of the experiment, and "none" if `fast` is not faster for the
+    longest vectors.
     """
     gains = {
         length: times(topology)[slow, clock, length] - times(topology)[fast, clock, length]
@@ -141,8 +141,8 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     for turn in count():
         if high - low == 1:
             break
-        # Between lengths with equal schedules, the gain is linear in the length. So turns alternate
-        # between the zero of the line through both ends and the middle of the interval.
+        # Between lengths with equal schedules, the gain is linear in the length. So the search
+        # alternates between the zero of the line through both ends and the middle of the interval.
         share = Fraction(1, 2) if turn % 2 else gains[low] / (gains[low] - gains[high])
         middle = min(max(ceil(low + share * (high - low)), low + 1), high - 1)
         gains[middle] = gain(topology, slow, fast, clock, middle)

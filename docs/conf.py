@@ -14,7 +14,7 @@ author = "The starcast developers"
 project_copyright = author
 version = release = version_of("starcast")
 
-# Without this level, a library that the theme uses would make all loggers print.
+# Without this level, a library that the theme uses would make all loggers print their messages.
 logging.basicConfig(level=logging.WARNING)
 
 extensions = [
@@ -48,7 +48,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 
 def show_commands(*event: Any) -> None:
-    """Turn the lines of a docstring that begin with $ into console code blocks."""
+    """Turn lines that begin with "$ " in a docstring into console code blocks."""
     *_, lines = event
     shown: list[str] = []
     for line in lines:

@@ -65,7 +65,7 @@ def _find(n: int, collective: str, name: str) -> Algorithm | None:
 def overstatement() -> Iterator[str]:
     """Yield the lines of a table that compares synchronous with asynchronous times.
 
-    A cell states by how many per cent the synchronous time exceeds the asynchronous time.
+    A cell shows by how many per cent the synchronous time exceeds the asynchronous time.
     """
     yield from head(
         "collective", "algorithm", "ports", "segments or messages", *(f"S{n}" for n in SIZES)

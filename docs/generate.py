@@ -46,7 +46,7 @@ def commands_page() -> str:
 
 
 def command_paths() -> list[tuple[str, ...]]:
-    """Return the words of every visible command and group, in the order that ``--help`` shows."""
+    """Return the words of every visible command and group, in the order of the ``--help`` text."""
     return list(_below(all_commands(), ()))
 
 
@@ -169,7 +169,7 @@ def _tables() -> Iterator[str]:
         yield ""
 
 
-#: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
+#: Description of the rows of a schedule; it must agree with the docstrings of `Schedule`.
 _ROWS = """\
 A row of a schedule states that one unit crosses one directed link in one step. The columns are
 *step* (from 1), *sender*, *port* (of the sender), *receiver*, *tree* and *unit*. In reductions, the

@@ -117,7 +117,7 @@ too. No package registry offers cake_lpr, but it can be built from its repositor
 checkers. The tests regenerate all proofs of up to 500 kB.
 """
 
-#: Explanation of the columns on the pages of the problems, placed below the table of proofs.
+#: Explanation of the columns of the problems' pages; it is shown below the table of proofs.
 _PAPERS = """
 On the pages of the problems, *published* is the best published value that we know, with the key of
 its paper in `references.bib`; [published values](#published-values) states how much of each paper
@@ -418,7 +418,7 @@ def _reason(record: Record) -> str:
 
 
 def _finder(record: Record, published: Published | None) -> str:
-    """Return the key of the paper that published the record's value, else starcast's method."""
+    """Return the key of the paper that published a record's value or, if none did, the method."""
     if published is not None and published.value == record.value:
         return published.source
     found = [attempt.method for attempt in record.tried if attempt.value == record.value]

@@ -101,7 +101,7 @@ def lines(name: str, collective: Collective, algorithm: str) -> list[Line]:
 def _line(built: Schedule, costs: Machine) -> Line:
     """Return the time of a schedule as a function of the message size.
 
-    The links have no latency, so the function follows from the times for 1 and 2 bytes.
+    Links have no latency, so the time is linear in the size. It is computed for 1 and 2 bytes.
     """
     units = built.message_units
     short, long = (
@@ -161,8 +161,8 @@ def _crossover(name: str, slow: str, fast: str) -> str:
     """Return, as text, the vector size from which the algorithm `fast` is not slower than `slow`.
 
     The times for the sizes 1, 2, 4, .., 2^32 are compared first. The result is "all" if `fast` is
-    slower for none of these sizes. Otherwise the crossover is found by bisection, between the
-    largest of these sizes for which `fast` is slower and twice this size.
+    slower for none of these sizes. Otherwise, let s be the largest of these sizes for which `fast`
+    is slower. The crossover is then found by bisection between s and 2s.
     """
 
     def is_faster(size: int) -> bool:

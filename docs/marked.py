@@ -38,7 +38,7 @@ def head(*names: str) -> Iterator[str]:
 
 
 def row(*values: object) -> str:
-    """Return a line of a Markdown table; in integers, blanks separate the thousands."""
+    """Return a row of a Markdown table, in which spaces separate the thousands of integers."""
     return "| " + " | ".join(_format(values)) + " |"
 
 

@@ -27,8 +27,8 @@ STARS = ("S5", "S6")
 COLLECTIVES = ("broadcast", "allgather", "allreduce", "alltoall")
 #: Message sizes in bytes; in an allreduce, a message is a vector.
 SHORT, LONG = 64, 65536
-#: Algorithms that work on any network. `greedy` is another such algorithm, but on star graphs, this
-#: name stands for an algorithm of Tseng & Sheu in the collectives `_TSENG_SHEU`.
+#: Algorithms that work on any network. `greedy` is another such algorithm, but in the collectives
+#: `_TSENG_SHEU` on star graphs, an algorithm of Tseng & Sheu has this name.
 GENERAL = ("greedy-matching", "forest(base=arc-disjoint)", "forest(base=breadth-first)")
 
 
@@ -58,7 +58,7 @@ def networks(star: str) -> list[str]:
 
 
 def is_near(spec: str, star: str) -> bool:
-    """Return whether a network has half to twice as many nodes as a star graph."""
+    """Return whether a network's number of nodes is between half and twice that of a star graph."""
     return max(topology(spec).nodes, topology(star).nodes) <= 2 * min(
         topology(spec).nodes, topology(star).nodes
     )
@@ -109,7 +109,7 @@ def fastest(
 
 
 def select(found: Iterable[Result], collective: str, length: int) -> list[Result]:
-    """Return the all-port runs of a collective with messages of ``length`` bytes."""
+    """Return, of the runs in ``found``, the all-port runs with this collective and message size."""
     return [
         each
         for each in found
@@ -187,7 +187,7 @@ def shares(star: str) -> Iterator[str]:
 
 
 def ratios(star: str, spec: str) -> list[float]:
-    """Return the values in the row of a network in the table that `shares` yields.
+    """Return a network's values in the table that `shares` yields.
 
     In an allgather or alltoall, a node receives a message from every other node. The times of these
     collectives are therefore first divided by the number of other nodes.

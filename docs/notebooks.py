@@ -30,7 +30,7 @@ _SECONDS = 300
 
 
 def paths() -> list[Path]:
-    """Return the files of all notebooks, in the order in which they are executed."""
+    """Return the paths of all notebooks, in the order in which they are executed."""
     return sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
@@ -62,7 +62,7 @@ def execute(path: Path, environment: Mapping[str, str]) -> Any:
 
 
 def outputs(notebook: Any) -> list[list[Any]]:
-    """Return the outputs of each code cell, after `normalise`."""
+    """Return the outputs of each code cell, in the form that `normalise` returns."""
     return [
         [_without_variables(_content(output)) for output in cell.outputs]
         for cell in notebook.cells
@@ -88,7 +88,7 @@ def normalise(text: str) -> str:
 
 
 def play_all(work: Path) -> dict[Path, Any]:
-    """Execute all notebooks on a new embedded stack, and return the results by path."""
+    """Execute all notebooks on a new embedded stack, and return the executed notebooks by path."""
     environment = sessions.reader_environment(work)
     starcast = [str(Path(sys.executable).parent / "starcast")]
     with sessions.stopped_servers(starcast, environment):

@@ -39,8 +39,8 @@ class Source(NamedTuple):
         repository: the repository's name on GitHub, ``OWNER/NAME``.
         commit: the commit whose files are executed.
         files: a regular expression that matches the paths of the files.
-        network: the topology, if the files do not determine it; else "".
-        collective: the collective, if the files do not name it; else "".
+        network: the topology; "" if the files determine it.
+        collective: the collective; "" if the files name it.
     """
 
     repository: str
@@ -134,9 +134,9 @@ def judge(content: bytes, suffix: str, network: str = "", collective: str = "") 
     Args:
         content: the content of the file.
         suffix: the suffix of the file's name.
-        network: the topology; by default the complete graph with the file's number of GPUs. The
-            topology must be given if the collective is given.
-        collective: the collective; by default the collective that the file names.
+        network: the topology; by default the complete graph with the file's number of GPUs.
+            Required if ``collective`` is given.
+        collective: the collective; by default the collective named in the file.
     """
     if not collective:
         name, nodes = _head(content)

@@ -7,8 +7,8 @@ from starcast.queries.pack import LARGEST, SIZES, Figures, Measurements, measure
 from starcast.queries.parameters import KINDS
 from starcast.queries.query import Column
 
-#: Cypher is called the wrong tool for a query that takes more than `SLOW` seconds in Neo4j, if a
-#: library is at least `FASTER` times as fast.
+#: The page calls Cypher the wrong tool for a query if the query takes more than `SLOW` seconds in
+#: Neo4j, and a library is at least `FASTER` times as fast.
 SLOW = 1.0
 FASTER = 20.0
 
@@ -137,10 +137,10 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
 
 
 def faster_library(figures: Figures, timeout: float) -> tuple[str, float] | None:
-    """Return the fastest measured alternative to Cypher, and its speed-up; None if Cypher suffices.
+    """Return the fastest alternative to Cypher and its speed-up, or None if Cypher is fast enough.
 
-    Cypher does not suffice if it takes more than `SLOW` seconds and the alternative is at least
-    `FASTER` times as fast.
+    Cypher is too slow if it takes more than `SLOW` seconds and the alternative is at least `FASTER`
+    times as fast.
     """
     ours = figures.seconds.get(LARGEST, 0.0)
     ours = timeout if ours is None else ours

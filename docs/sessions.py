@@ -1,12 +1,12 @@
 """Run the shell commands in documentation pages, and compare or write their outputs.
 
-A block ``sh`` of a page contains commands. A block ``text`` between this block and the next block
-``sh`` contains the standard output of the commands. If the comment ``<!-- exit code N -->`` is
-above a block ``sh``, the last command of the block fails with this exit code, and the block
-``text`` also contains its error message. In a block ``text``, ``...`` stands for any characters or,
-alone on a line, for any number of lines. If the first line of a block ``python`` or ``toml`` is a
-comment such as ``# FOLDER/NAME.py``, the block is the content of this file. Other blocks ``python``
-are Python sessions.
+An ``sh`` block of a page contains commands. A ``text`` block between this block and the next ``sh``
+block contains the standard output of these commands. If the comment ``<!-- exit code N -->`` is
+above an ``sh`` block, the last command of the block fails with this exit code, and the ``text``
+block also contains its error message. In a ``text`` block, ``...`` matches any characters or, alone
+on a line, any number of lines. If the first line of a ``python`` or ``toml`` block is a comment
+such as ``# FOLDER/NAME.py``, the block is the content of this file. All other ``python`` blocks are
+Python sessions.
 
 ``make docs`` writes the outputs into the pages, and tests compare stored with new outputs.
 """
@@ -44,7 +44,7 @@ class Block(NamedTuple):
         language: the word after the fence: ``sh``, ``text``, ``python`` or ``toml``.
         text: the lines of the block, each with its newline.
         start: the offset in the page at which the lines begin.
-        exit_code: the exit code that the page states for a block; 0 if it states none.
+        exit_code: the exit code in the comment above the block; 0 without a comment.
     """
 
     language: str
@@ -54,7 +54,7 @@ class Block(NamedTuple):
 
 
 class SessionError(Exception):
-    """The commands of a page behave differently from what the page states."""
+    """The commands of a page do not behave as the page describes."""
 
 
 def read_blocks(page: str) -> list[Block]:
@@ -78,8 +78,8 @@ def run_page(
         omitted: commands that are not run, each with the reason.
 
     Raises:
-        SessionError: a block ends with another exit code than the page states or is not reached, or
-            an omitted command is not in the page.
+        SessionError: a block is not reached or ends with an exit code other than `Block.exit_code`,
+            or an omitted command is not in the page.
     """
     blocks = read_blocks(page)
     commands = {_command(line) for block in blocks for line in block.text.splitlines()}
@@ -115,7 +115,7 @@ def _command(line: str) -> str:
 def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
     """Return shell code that runs commands and writes their outputs and exit code to files."""
     return [
-        # A failing command ends the session, unless the page states an exit code for the block.
+        # A failing command ends the session, unless the block has an exit code other than 0.
         "set +e" if exit_code else "set -e",
         f"trap 'echo $? > {record}.code' EXIT",
         f"{{ :\n{commands}\n}} > {record}.out 2> {record}.err < /dev/null",
@@ -125,7 +125,7 @@ def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
 
 
 def _filled(page: str, blocks: list[Block], records: Path) -> str:
-    """Return a page in which outdated blocks ``text`` are replaced by recorded outputs."""
+    """Return a page in which outdated ``text`` blocks are replaced by recorded outputs."""
     output = ""
     parts, end = [], 0
     for number, block in enumerate(blocks):
@@ -138,11 +138,10 @@ def _filled(page: str, blocks: list[Block], records: Path) -> str:
 
 
 def _output(block: Block, record: Path) -> str:
-    """Return the recorded output of a block ``sh``.
+    """Return the recorded output of an ``sh`` block.
 
     Raises:
-        SessionError: the block was not reached, or ended with another exit code than the page
-            states.
+        SessionError: the block was not reached, or its exit code was not `Block.exit_code`.
     """
     code = record.with_suffix(".code")
     if not code.exists():
@@ -159,7 +158,7 @@ def _output(block: Block, record: Path) -> str:
 
 
 def _matches(expected: str, output: str) -> bool:
-    """Return whether an output matches a block ``text``, in which ``...`` stands for any text."""
+    """Return whether an output matches a ``text`` block, in which ``...`` matches any text."""
     pattern = re.escape(expected).replace(r"\.\.\.", "[^\n]*")
     pattern = re.sub(r"^\[\^\n\]\*\\?\n", r"(?:.*\\n)*?", pattern, flags=re.MULTILINE)
     return re.fullmatch(pattern, output) is not None
@@ -238,8 +237,8 @@ def reader_environment(home: Path) -> dict[str, str]:
     """Return the current environment variables, changed for a new home directory.
 
     Variables of starcast, make, Python, virtual environments, pytest and XDG are removed, except
-    the Java options of Neo4j. The folder of this Python is removed from the path. The current
-    user's download caches of pip and starcast are used.
+    the Java options of Neo4j. The folder of the running Python is removed from ``PATH``. The
+    download caches of pip and starcast remain those of the current user.
     """
     from starcast.support.settings import Settings
 

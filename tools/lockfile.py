@@ -36,7 +36,7 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
     """Return the text of a lock file.
 
     Args:
-        environment: the folder with the jars that jgo has downloaded.
+        environment: the folder to which jgo has downloaded the jars.
         requested: the Maven coordinates for the comment at the top of the lock file.
     """
     resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))

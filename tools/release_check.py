@@ -82,9 +82,9 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return the path of pyenv's Python of a version or, if pyenv has none, the version itself.
+    """Return the path of pyenv's Python of a version, or the version if pyenv does not have it.
 
-    The result is an argument for uv, which can find or download a Python by its version.
+    uv accepts both as an argument, and can find or download a Python by its version.
     """
     # uv itself finds only pyenv's shims, which fail for all versions that are not active in pyenv.
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")

@@ -335,7 +335,7 @@ create table record (
 
 def upgrade() -> None:
     # The driver executes one statement at a time. No literal in the script contains a semicolon, so
-    # splitting it at semicolons gives the statements.
+    # the script can be split into statements at the semicolons.
     for statement in SCHEMA.split(";"):
         op.execute(statement)
 

@@ -14,9 +14,9 @@ _SPLIT = (
 
 
 def upgrade() -> None:
-    """Add the column ``message_units``, and fill it for runs whose value is known.
+    """Add the column ``message_units``, and fill it for runs whose value can be computed.
 
-    The value is known for complete runs without plug-ins, except runs of the algorithm `forest`.
+    These are the complete runs without plug-ins, except runs of the algorithm `forest`.
     """
     op.execute("alter table run add column message_units bigint")
     op.execute(

@@ -1,7 +1,7 @@
 """Reset the verification states of stored proofs; `starcast records store` verifies them again.
 
-Earlier versions could give a record the verification state of another record. Bounds without a
-proof are not affected: they are checked whenever a record is stored.
+Earlier versions could store the verification state of one record for another record. Bounds without
+a proof are not affected: they are checked whenever a record is stored.
 """
 
 from alembic import op
@@ -14,8 +14,8 @@ down_revision: str | None = "0013"
 def upgrade() -> None:
     """Reset the verification state of every proof.
 
-    The state is ``not checked`` if only a second solver supports the bound, else ``not made again``
-    (the proof was not regenerated).
+    The new state is ``not checked`` if only a second solver supports the bound, and otherwise ``not
+    made again`` (the proof was not regenerated).
     """
     op.execute(
         "update record set verification = case proof ->> 'format'"

@@ -1,4 +1,4 @@
-"""Store the number with which the node keys of a plug-in's topology begin.
+"""Store, for each topology of a plug-in, the number from which its node keys are computed.
 
 Before this revision, the number was computed from 20 bits of a CRC of the spec, so two topologies
 could have the same number. Stored topologies keep their number.

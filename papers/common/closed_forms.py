@@ -1,6 +1,6 @@
 """Closed forms from the papers: node counts, distance sums, necklace counts, and pipeline times.
 
-No closed form uses `starcast.costs` or computed arrays, so the closed forms serve to check both.
+The closed forms use neither `starcast.costs` nor computed arrays, so they can serve to check both.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,8 +32,8 @@ def multiple_height(n: int) -> int:
     The height is D_n + n + g - 2, the maximum of the heights in Lemma 5 of Tseng & Sheu 1997. Here
     D_n is the diameter of S_n, and g is the largest proper divisor of n.
     """
-    # Divisors below 64 suffice: a huge n is always a power of two. Any other n is small, because
-    # the check builds S_n.
+    # Divisors below 64 suffice: huge values of n are always powers of two, and all other values are
+    # small, because the checks build S_n for them.
     least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
     return diameter(n) + n + n // least_divisor - 2
 
@@ -94,7 +94,7 @@ def full_necklaces(n: int) -> int:
     A necklace is an orbit of the rotation R. The number is computed by Möbius inversion.
     """
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    # On S_2, the necklace of the identity 12 is subtracted.
+    # The necklace of the identity has one node, so it was counted only if n-1 = 1.
     return int(free) // (n - 1) - (n == 2)
 
 
@@ -162,7 +162,10 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def largest_branch_quotient(n: int) -> Number:
-    """Return `largest_branch` divided by ceil((n!-1)/(n-1)), a lower bound for every tree."""
+    """Return `largest_branch` divided by ceil((n!-1)/(n-1)).
+
+    The divisor is a lower bound on the size of the root's largest subtree in any spanning tree.
+    """
     return divide(largest_branch(n), even_share(n))
 
 
@@ -252,7 +255,7 @@ class Surd:
 # up to q = sqrt((h-1) s b/T_s) and then increases, so the best integer p is 1 or adjacent to q.
 
 
-#: A time as a function of n, T_s and b = m T_c.
+#: A time as a function of n, the start-up time T_s and the transmission time b = m T_c.
 Time = Callable[[int, Number, Number], Number]
 
 
@@ -269,30 +272,32 @@ class Pipeline:
     slot: Number = 1
 
     def time(self, p: Number, T_s: Number, b: Number) -> Number:  # noqa: N803 - as the papers write it
-        """Return the time with p segments; b = m T_c is the transmission time of the message."""
+        """Return the time with p segments, start-up time T_s and transmission time b = m T_c."""
         return self.slot * (self.height + p - 1) * (T_s + divide(self.share * b, p))
 
     def square(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return q^2, where q is the positive real number of segments that minimizes the time.
 
-        T_s must be positive; b = m T_c is the transmission time of the message.
+        The start-up time T_s must be positive; b = m T_c is the message's transmission time.
         """
         return divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return the minimum time if the number p of segments may be any positive real number.
 
-        Here b = m T_c. If b = 0, T_s = 0 or the height is 1, the limit for p -> 0 or p -> infinity
-        is returned, because the minimum need not exist.
+        T_s is the start-up time, and b = m T_c the transmission time of the message. If b = 0,
+        T_s = 0 or the height is 1, the minimum need not exist, and the limit for p -> 0 or
+        p -> infinity is returned.
         """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return self.slot * (ends + 2 * sqrt(crossed) if crossed else ends)
 
     def least_whole(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the minimum time for an integer number p of segments, where b = m T_c.
+        """Return the minimum time if the number p of segments must be a positive integer.
 
-        If T_s is 0, the limit for p -> infinity is returned.
+        T_s is the start-up time, and b = m T_c the transmission time of the message. If T_s is 0,
+        the limit for p -> infinity is returned.
         """
         if not T_s:
             return self.slot * self.share * b
@@ -303,23 +308,27 @@ class Pipeline:
     def exact_least(self, T_s: Fraction, b: Fraction) -> Fraction | Surd:  # noqa: N803
         """Return the exact minimum time if the number of segments may be any positive real number.
 
-        Here b = m T_c. As in `least`, the limit is returned if the minimum does not exist.
+        The arguments and the result are those of `least`, as exact numbers.
         """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return add_sqrt(ends * self.slot, 4 * crossed * self.slot**2)
 
     def best_whole(self, T_s: Fraction, b: Fraction) -> int:  # noqa: N803
-        """Return the integer number of segments that minimizes the time, for T_s > 0 and b = m T_c.
+        """Return the integer number of segments that minimizes the time.
 
-        The computation is exact. If two numbers give the same time, the smaller is returned.
+        The start-up time T_s must be positive; b = m T_c is the message's transmission time. The
+        computation is exact. If two numbers result in the same time, the smaller one is returned.
         """
         below = floor_sqrt(self.square(T_s, b))
         return min((max(1, below), below + 1), key=lambda p: (self.time(p, T_s, b), p))
 
 
 class Parameters(NamedTuple):
-    """The points (m, T_s, T_c) of a parameter grid, as three integer arrays of equal length."""
+    """The points of a parameter grid: message sizes m, start-up times T_s and times per byte T_c.
+
+    The three arrays contain integers and have the same length.
+    """
 
     m: NDArray[Any]
     T_s: NDArray[Any]
@@ -342,7 +351,7 @@ class Parameters(NamedTuple):
         return self.time(execution.steps, execution.share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
-        """Yield T_s and b = m T_c for each point of the grid."""
+        """Yield the start-up time T_s and transmission time b = m T_c of each grid point."""
         for m, start, byte in zip(*self, strict=True):
             yield Fraction(start), Fraction(m * byte)
 
@@ -359,10 +368,10 @@ def parameters(
 
 @cache
 def loads(n: int) -> tuple[tuple[Number, Number], ...]:
-    """Return sample pairs of a start-up time T_s and a transmission time b = m T_c.
+    """Return sample pairs (T_s, b) of a start-up time and a transmission time b = m T_c.
 
-    For these pairs, times are compared with orders of growth. The pairs (T_s, b) are (1, n^i 4^j)
-    and (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
+    Times are compared with orders of growth at these pairs, which are (1, n^i 4^j) and
+    (1, n^i sqrt(n)) for several i and j, and the extreme cases (1, 0) and (0, 1).
     """
     base = Fraction(n) if n <= EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
@@ -371,7 +380,7 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-# The results are cached, because the check at each size needs the same results for huge n.
+# The results are cached, because the checks of a claim at different sizes all use the same huge n.
 @lru_cache(maxsize=1024)
 def greatest_quotient(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True

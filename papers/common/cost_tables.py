@@ -1,6 +1,6 @@
-"""Kinds of tables in which the papers compare the costs of algorithms, and a reader of table files.
+"""Tables in which the papers compare the costs of algorithms, and a function that reads them.
 
-A file ``cost_tables.toml`` contains the tables of one paper, with the row names that it prints.
+A file ``cost_tables.toml`` contains the tables of one paper, with the row names as printed.
 """
 
 import tomllib
@@ -202,7 +202,7 @@ _KINDS: dict[str, tuple[Callable[..., PaperTable], Callable[..., Any]]] = {
 
 
 def read_tables(path: Path) -> dict[str, PaperTable]:
-    """Return the tables in a file, by the name of the experiment that executes their rows."""
+    """Return a file's tables, as a dict by the name of the experiment that executes the rows."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     return {name: _read_table(**fields) for name, fields in document.items()}
 

@@ -30,7 +30,7 @@ from starcast.trees.model import Forest
 
 from .closed_forms import parameters
 
-#: The values of m, T_s and T_c for which times are compared with lower bounds.
+#: The message sizes m, start-up times T_s and times per byte T_c for which times are compared.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 #: Maximum number of rows of a compared schedule; larger schedules take minutes and gigabytes.
 _MAX_ROWS = 10_000_000
@@ -90,10 +90,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return the number of doublings after which 1 reaches ``count`` or more.
-
-    It is compared with `ceil_log2`.
-    """
+    """Return how often 1 must be doubled to reach ``count`` or more; used to check `ceil_log2`."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -152,8 +149,8 @@ def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
     """Return starcast's algorithms for a collective that are defined on a topology.
 
     Algorithms with a required argument are omitted. Algorithms that are defined on every topology
-    are omitted too, because no paper states them. The exception is the ring, which is included on
-    star graphs and hypercubes, because their Hamiltonian cycles need no search.
+    are omitted too, because the papers do not describe them. The only exception is the ring on star
+    graphs and hypercubes, whose Hamiltonian cycles need no search.
     """
     has_cycle = topology.family in ("star", "hypercube")
     return tuple(
@@ -184,7 +181,7 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-#: An algorithm that needs n >= 3, and a number of messages that is a multiple of n-1.
+#: The algorithm that requires n >= 3 and a number of messages that is a multiple of n-1.
 _MULTIPLES_ONLY = "perfectly-balanced"
 _ROOTED = ("broadcast", "scatter")
 
@@ -404,8 +401,8 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return a one-port alltoall on the hypercube Q_k in k 2^(k-1) steps.
 
-    In each step, all nodes send over the same port. All units that are in transit at a time have
-    the same exclusive or of source and destination.
+    In each step, all nodes send over the same port. All units that are in transit at the same time
+    have the same exclusive or (XOR) of source and destination.
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
@@ -415,9 +412,9 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
     """Return an all-port alltoall on the hypercube Q_k.
 
-    In each step, the ports choose units one after the other. Each port chooses the unit with the
-    longest remaining path among the units that still have to cross it. A unit that another port has
-    chosen in this step is not available.
+    In each step, the ports choose units one after the other. Among the units that still have to
+    cross the port's dimension, each port chooses the unit with the longest remaining path. A unit
+    that another port has chosen in this step is not available.
     """
     rows = []
     left = {node: node for node in range(1, check.nodes)}
@@ -429,8 +426,7 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
         if not left:
             break
         moving: set[int] = set()
-        # The port with the fewest candidate units chooses first, since it has the fewest
-        # alternatives.
+        # The port with the fewest candidate units chooses first, since others may take its units.
         for port in sorted(check.ports, key=waiting):
             bit = 1 << (check.n - port)
             able = [unit for unit, bits in left.items() if bits & bit and unit not in moving]

@@ -1,9 +1,9 @@
-"""Node, link and distance counts of star graphs and hypercubes, as closed forms for any n.
+"""Nodes, degree, diameter and sum of distances of S_n and of hypercubes, as closed forms in n.
 
 The closed forms are evaluated for huge n to compare orders of growth.
 
-S_n is compared with the smallest hypercube that has at least n! nodes, of dimension
-k = ceil(log2 n!); 2^k is between n! and 2 n!.
+S_n is compared with the smallest hypercube that has at least n! nodes. Its dimension is
+k = ceil(log2 n!), so n! <= 2^k < 2 n!.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -129,10 +129,7 @@ class GrowthCell(NamedTuple):
         return f"{describe_cell(self.row)} / {self.stated.formula}"
 
     def quotient(self, n: int, *amounts: int) -> Number:
-        """Return the quotient of the cell's bound and the stated order, for the given values.
-
-        The values are n and amounts such as M messages and x copies.
-        """
+        """Return the quotient of the cell's bound and the stated order, for n and the amounts."""
         bound = self.bound(self.network(n), *amounts)
         return divide(bound, self.stated.value(n, *amounts))
 
@@ -173,7 +170,7 @@ def order(check: ClaimCheck, what: str, quotient: ClosedForm, amounts: Amounts) 
     check.order(what, partial(_greatest, quotient, amounts))
 
 
-# The results are cached, because the check at each size needs the same results for huge n.
+# The results are cached, because the checks of a claim at different sizes all use the same huge n.
 @lru_cache(maxsize=1024)
 def _greatest(quotient: ClosedForm, amounts: Amounts, n: int) -> Number:
     return greatest(quotient(n, *values) for values in amounts(n))
@@ -195,11 +192,11 @@ def compare(
     bounds: Mapping[str, ClosedForm],
     amounts: Amounts,
 ) -> None:
-    """Compare the orders of growth of lower bounds on S_n and on the hypercube, by table row.
+    """Compare the orders of growth of the lower bounds for S_n and the hypercube in some rows.
 
-    For each of ``rows``, the quotient that ``comparison`` names must be bounded from above and
-    below by positive constants. So the two bounds have the same order, or their orders differ by
-    the factor log n.
+    For each of ``rows``, the quotient of the two bounds that ``comparison`` names must be bounded
+    from above and below by positive constants. So the orders are equal, or they differ by the
+    factor log n.
     """
     for row in rows:
         quotient = partial(_compared, comparison, bounds[row])

@@ -80,9 +80,9 @@ def rotations(network: CachedTopology) -> Ranks:
 
 
 def return_times(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of rotations R after which each node returns to itself, int64 ``[nodes]``.
+    """Return how often R must be applied to each node to get the node itself, int64 ``[nodes]``.
 
-    The number is 0 for a node that does not return in fewer than 4n rotations.
+    The number is 0 for a node that fewer than 4n applications of R do not map to itself.
     """
     node = rotated = rotation(network)
     times = np.zeros(network.nodes, dtype=np.int64)
@@ -107,8 +107,8 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
     """Return the distance from 12..n to each necklace except {12..n}, int32 ``[necklaces]``.
 
-    Necklaces are sorted by their smallest rank. All nodes of a necklace have the same distance from
-    12..n.
+    Necklaces are orbits of the rotation R, sorted by their smallest rank. All nodes of a necklace
+    have the same distance from 12..n.
     """
     distinct = np.unique(leaders(network))
     return network.distances()[distinct[distinct > 0]]
@@ -126,9 +126,9 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each node is a generator of its necklace (Definition 7), bool ``[nodes]``.
 
     In a necklace whose nodes do not start with 1, the generator is the node with symbol 1 in
-    position 2. In other necklaces, generators are the nodes in which 2 is not at its own position,
-    and whose cycle, written from symbol 2 on, is lexicographically smallest. The necklace of the
-    identity 12..n has no generator, because symbol 2 is in no cycle of 12..n.
+    position 2. In other necklaces, only nodes in which 2 is not in position 2 are considered. Of
+    these nodes, the generators are those whose cycle of 2, written from 2 on, is lexicographically
+    smallest. The identity 12..n is not a generator, because 2 is in position 2.
     """
     labels = symbols(network)
     leader = leaders(network).tolist()

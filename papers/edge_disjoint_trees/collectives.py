@@ -165,8 +165,8 @@ def lower_bound(check: ClaimCheck) -> None:
 def steps_of_broadcasts(check: ClaimCheck) -> None:
     """Check the number of steps of broadcasts along the n-1 edge-disjoint trees EDT.
 
-    For M messages on a graph of diameter D, it must be at most ceil(M/(n-1)) + D + 3. The identity
-    broadcasts 1 to 2n messages, and other sources broadcast n messages.
+    For M messages on a graph of diameter D, the number must be at most ceil(M/(n-1)) + D + 3. The
+    identity broadcasts 1 to 2n messages, and other sources broadcast n messages.
     """
     n = check.n
     for broadcast in broadcasts(check):
@@ -180,7 +180,7 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast of M messages along the trees EDT takes M(n!-1) transmissions."""
+    """Check that a broadcast of M messages along edge-disjoint trees has M(n!-1) transmissions."""
     check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
@@ -212,9 +212,9 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
-    """Check whether broadcasts of n-1 or more messages along the trees EDT use every directed link.
+    """Check whether broadcasts along the edge-disjoint trees EDT use every directed link.
 
-    In fact, links to the source are not used.
+    The broadcasts have n-1 or more messages. In fact, links to the source are not used.
     """
     instead = check.correction()
     what = "whether the directed link carries a message"
@@ -231,7 +231,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check that a broadcast along the trees EDT uses every link in at least one direction.
+    """Check that a broadcast along edge-disjoint trees uses every link in at least one direction.
 
     The broadcast has n-1 or more messages.
     """
@@ -305,7 +305,7 @@ def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
 def execute_acknowledged(
     check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultLike]
 ) -> Simulation:
-    """Execute an allgather along the trees EDT with acknowledgements, as described in the paper.
+    """Execute an allgather along edge-disjoint trees with acknowledgements, as in the paper.
 
     A node sends a message to its next child only after the previous child has acknowledged the
     message.
@@ -322,8 +322,8 @@ def execute_acknowledged(
 def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of steps of allgathers along the n-1 edge-disjoint trees EDT.
 
-    For M messages per node, it must be M(n!-1), with and without acknowledgements. Also check that
-    in each step, exactly one message of the source crosses a link of each subtree.
+    For M messages per node, the number must be M(n!-1), with and without acknowledgements. Also
+    check that in each step, exactly one message of the source crosses a link of each subtree.
     """
     schedule = allgather.schedule
     messages = allgather.messages
@@ -342,7 +342,7 @@ def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
 def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of transmissions of allgathers along the n-1 edge-disjoint trees EDT.
 
-    For M messages per node, it must be M n!(n-1)(n!-1).
+    For M messages per node, the number must be M n!(n-1)(n!-1).
     """
     nodes = factorial(check.n)
     check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
@@ -352,7 +352,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
-    """Yield scatters along the trees EDT from the identity and from other roots.
+    """Yield scatters along the edge-disjoint trees EDT from the identity and from other roots.
 
     The identity sends 1, 2 or 3 messages per node, and other roots send one message per node.
     """
@@ -363,9 +363,9 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
-    """Check that a scatter of M messages per node along the trees EDT takes M(n!-1) steps.
+    """Check that a scatter along the edge-disjoint trees EDT takes M(n!-1) steps.
 
-    Also check that messages to the deepest nodes leave first.
+    M is the number of messages per node. Also check that messages to the deepest nodes leave first.
     """
     n = check.n
     schedule = scatter.schedule
@@ -424,8 +424,8 @@ def _levels_by_distances(n: int) -> Number:
 def scatter_transmissions(check: ClaimCheck) -> None:
     """Check the number of transmissions of scatters along the n-1 edge-disjoint trees EDT.
 
-    For M messages per node, it must be M(n-1) times `level_sum`. Also check that it grows like
-    M(n-1) t_n, where t_n is the sum of all distances from a node.
+    For M messages per node, the number must be M(n-1) times `level_sum`. Also check that the number
+    grows like M(n-1) t_n, where t_n is the sum of all distances from a node.
     """
     for scatter in scatters(check):
         check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
@@ -437,16 +437,16 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
-    """Check that alltoalls along the trees EDT send at most one message per directed link and step.
+    """Check that alltoalls along edge-disjoint trees send at most one message per link and step.
 
-    Also check the order of the messages. For every h, the h-th destination of a tree must be the
-    rotation of the h-th destination of the previous tree.
+    Also check the order in which the source sends along each tree: for every h, the h-th
+    destination must be the rotation of the h-th destination along the previous tree.
     """
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
     schedule = execute_copies(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
-    # `np.resize` repeats or truncates the array, so that a corrupted schedule gives a
+    # `np.resize` repeats or truncates the array, so that a corrupted schedule is reported as a
     # counterexample instead of an error about array shapes.
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
     rotated = stars.rotation(check)
@@ -459,9 +459,9 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check the number of steps of alltoalls along the n-1 edge-disjoint trees EDT.
 
-    For M messages per pair of nodes, it must be M times `level_sum`. Also check that the number of
-    steps beyond M(n!-1) has at most the order of M t_n, where t_n is the sum of all distances from
-    a node.
+    For M messages per pair of nodes, the number must be M times `level_sum`. Also check that the
+    number of steps beyond M(n!-1) has at most the order of M t_n, where t_n is the sum of all
+    distances from a node.
     """
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
@@ -474,8 +474,9 @@ def alltoall_steps(check: ClaimCheck) -> None:
 def alltoall_transmissions(check: ClaimCheck) -> None:
     """Check the number of transmissions of alltoalls along the n-1 edge-disjoint trees EDT.
 
-    For M messages per pair of nodes, it must be M n!(n-1) times `level_sum`. Also check that it has
-    the order of M n!(n-1) t_n, where t_n is the sum of all distances from a node.
+    For M messages per pair of nodes, the number must be M n!(n-1) times `level_sum`. Also check
+    that the number has the order of M n!(n-1) t_n, where t_n is the sum of all distances from a
+    node.
     """
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):

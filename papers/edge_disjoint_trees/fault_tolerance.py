@@ -139,7 +139,7 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
     """Return, for each unit, fault and node, how many of the unit's copies the fault blocks.
 
-    A copy is blocked if it cannot reach the node.
+    A fault blocks a copy if the copy cannot reach the node.
 
     Returns:
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
@@ -216,7 +216,7 @@ def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: i
 
 #: Number of fault sets executed in the simulator per schedule.
 EXECUTED_SETS = 12
-#: Memory to store, for every fault, copy and node, whether the fault blocks the copy.
+#: Memory of an array `Cuts`, which has an entry for every fault, copy and node.
 CUTS = Memory(16, of_pairs=all_pairs)
 
 
@@ -236,8 +236,8 @@ def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
         copies=divisors,
         messages=lambda n: sorted({1, 2, n - 2, n - 1, n}),
     )(check):
-        # This second execution records the same findings again. Stored evidence has them twice,
-        # and new evidence must stay comparable with stored evidence.
+        # This second execution records the same findings again, because stored evidence, with which
+        # new evidence is compared, contains them twice.
         check.execute(broadcast.schedule)
         yield broadcast
 
@@ -300,8 +300,8 @@ def some_copies_survive(check: ClaimCheck) -> None:
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
     """Check the number of steps of broadcasts in copies along the edge-disjoint trees EDT.
 
-    For M messages in x copies each, on a graph of diameter D, it must be at most ceil(Mx/(n-1)) + D
-    + 3.
+    For M messages in x copies each, on a graph of diameter D, the number must be at most
+    ceil(Mx/(n-1)) + D + 3.
     """
     n = check.n
     messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
@@ -314,10 +314,7 @@ def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
 
 @checks("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
-    """Check the number of transmissions of broadcasts in copies.
-
-    For M messages in x copies each, it must be Mx(n!-1).
-    """
+    """Check that broadcasts of M messages in x copies each take Mx(n!-1) transmissions."""
     copies = broadcast.argument("copies")
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
@@ -328,11 +325,11 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 @checks("EDT.FT.divides", memory=Memory(64, of_pairs=all_pairs))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
-    """Check whether a round-robin assignment of x copies to trees suffices for all x up to n-1.
+    """Check whether x copies can be assigned to trees round robin if x does not divide n-1.
 
-    The assignment suffices if the broadcast survives any x-1 faults and takes at most the stated
-    number of steps. The paper treats only values of x that divide n-1. In fact, the assignment
-    suffices for all tested x.
+    The assignment of x copies suffices if the broadcast survives any x-1 faults and takes at most
+    the stated number of steps. The paper treats only values of x that divide n-1. In fact, the
+    assignment suffices for all tested x.
     """
     n = check.n
     instead = check.correction()
@@ -363,8 +360,8 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether a broadcast in x copies survives any x-1 faults.
 
-    The broadcast survives if every message uses as many subtrees as the message has copies, and if
-    no single fault blocks two copies of a message on their way to the same node.
+    The broadcast survives if every message uses x different subtrees, and if no single fault blocks
+    two copies of a message on their way to the same node.
     """
     faults = PossibleFaults(check)
     cuts = blocked_copies(schedule, faults)

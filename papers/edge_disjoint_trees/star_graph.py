@@ -309,7 +309,7 @@ def parents_edt(labels: Perms) -> NDArray[np.int64]:
 
 
 def _children_with_s1(labels: Perms) -> Mask:
-    """Return which dimensions lead from each node outside S^1 to its children in the graph SPG.
+    """Return which dimensions lead from each node outside S^1 to its children in SPG's trees.
 
     These are the dimensions of `children_outside_s1` and, unless the node is a neighbour of the
     identity, dimension k, where k is the position of symbol 1. The child across dimension k starts
@@ -389,7 +389,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
-    """Check by Definition 7 the links of each node to its parent and children in each SPG tree."""
+    """Check the links of each node to its parent and children in each SPG tree (Definition 7)."""
     symbols = stars.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = stars.positions(symbols)[0]

@@ -156,7 +156,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # The scatter's row states exactly these terms, so the bounds of the scatter are compared.
+    # The scatter's row consists of exactly the terms that this reading compares.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
@@ -196,7 +196,8 @@ def broadcast_transmissions(check: ClaimCheck) -> None:
     compare(check, "star / hypercube", *rows)
 
 
-# Tables 1 to 3. Stated bounds are functions of n (of k for hypercubes), M and x.
+# Tables 1 to 3. Stated bounds are functions of n (of k for hypercubes) and of the numbers M of
+# messages and x of copies.
 
 
 #: For each bound in `BOUNDS`, the count from which the bound follows, in words.

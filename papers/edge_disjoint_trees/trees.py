@@ -31,9 +31,9 @@ from . import star_graph as rules
 
 #: Depth of a node without a path to the root; it is larger than the depth of any tree.
 _UNREACHABLE = 1_000
-#: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search. There is a digit for
-#: each node, by rank: the dimension of the link to its parent in subtree 2. The other subtrees are
-#: rotations of subtree 2.
+#: Edge-disjoint trees of S_4 that are less deep than EDT, found by a search. The string has a digit
+#: for each node, in rank order: the dimension of the node's link to its parent in subtree 2. The
+#: other subtrees are rotations of subtree 2.
 _LOWER_TREE = "022222233334332222442234"
 
 
@@ -41,11 +41,10 @@ def least_depth(network: CachedTopology) -> int:
     """Return a lower bound on the depth of n-1 edge-disjoint trees rooted at the identity.
 
     The depths 1, 2, .. are tried; the result is the first depth that is not ruled out. An
-    assignment gives a node a parent in each tree, which puts the node one level below this parent.
-    Assignments that put the node on a level beyond the tried depth are excluded. The remaining
-    assignments determine the node's minimum level in each tree. If this level rises, assignments of
-    the node's neighbours may be excluded too. If a node has no assignment left, the tried depth is
-    ruled out.
+    assignment of a node selects a parent in each tree, one level above the node. Assignments that
+    put the node on a level beyond the tried depth are excluded. The remaining assignments determine
+    the node's minimum level in each tree. If this level rises, assignments of the node's neighbours
+    may be excluded too. If a node has no assignment left, the tried depth is ruled out.
     """
     return next(depth for depth in count(1) if _is_possible(network, depth))
 
@@ -301,8 +300,8 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
         if not check.passes(checkers.spanning, translated):
             return
         check.passes(checkers.edge_disjoint, translated)
-        # Definition of EDT at another root: the parent of the image is the image of the parent,
-        # and translations keep dimensions.
+        # EDT at another root is defined as the image of EDT under a translation: a node's image has
+        # the image of the node's parent as its parent, across a link of the same dimension.
         image = stars.translation(check, root)
         rows = zip(check.ports, forest.parent_port, translated.parent_port, strict=False)
         for subtree, row, translated_row in rows:

@@ -72,7 +72,8 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check the types (dimensions) of the links on rotated Hamiltonian paths.
 
-    The types on the path T_j must be those on the path T_2, rotated j-2 times; see `rotated_paths`.
+    The types on the path T_j must be the types on the path T_2 after j-2 rotations; see
+    `rotated_paths`.
     """
     ports = forest.parent_port[0].astype(np.int64)
     rotations = stars.rotations(check)
@@ -100,7 +101,7 @@ def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
 def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the types (dimensions) of links after the links are rotated j-2 times.
 
-    Type i becomes (i+j-4) mod (n-1) + 2. The argument ``types`` has the types before the rotations.
+    Type i becomes (i+j-4) mod (n-1) + 2. The array ``types`` contains the types before rotation.
     """
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
@@ -255,7 +256,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries.
 
-    The paper states (n-2)! messages, and one fewer on links of type (dimension) n. Rule 1
+    The paper states (n-2)! messages, and one message fewer for links of type (dimension) n. Rule 1
     determines which link carries a message in phase 2 of algorithm 1; see `phase_2`.
     """
     n = check.n

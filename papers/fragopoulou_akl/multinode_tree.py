@@ -53,8 +53,8 @@ class Generator(NamedTuple):
     """A node of the first necklace at distance k, and the type v of the node's link to its parent.
 
     A necklace is an orbit of the rotation R, and the type of a link is its dimension. Distances are
-    counted from 12..n. The paper calls the first necklace N_k1. Its other nodes are the rotations
-    of this node, and the types of their links to their parents are the rotations of v.
+    counted from 12..n. The paper calls the first necklace N_k1. The other nodes of N_k1 are the
+    rotations of this node, and the types of their links to their parents are the rotations of v.
     """
 
     node: int
@@ -289,8 +289,7 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     For odd n, the largest distance has no generator. For k <= n-1, the generator has the cycle
     (k+1, k, .., 2, 1), and the link type v is the first symbol of the generator's label. For
     k >= n, the symbols n, n-1, .., 1 are divided, in this order, into k+1-n cycles of two symbols
-    and a last cycle of all other symbols. Then v is the smallest symbol of the last cycle of two
-    symbols.
+    and one cycle of all other symbols. Then v is the smaller symbol of the last two-symbol cycle.
     """
     n = check.n
     first = stars.symbols(check)[:, 0]
@@ -386,10 +385,7 @@ def nodes_at_distance_1(check: ClaimCheck) -> None:
 
 @cached
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return how many nodes are at each distance from 12..n between 1 and the diameter.
-
-    The first entry is for distance 2, and the last for the diameter minus 1.
-    """
+    """Return the number of nodes at each of the distances 2, .., diameter - 1 from 12..n."""
     return check.profile()[2:-1]
 
 
@@ -406,10 +402,9 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 
 @checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
-    """Check whether at least 2(n-1) nodes are at each distance between 1 and the diameter.
+    """Check whether at least 2(n-1) nodes are at each distance from 2 to the diameter minus 1.
 
-    Distances are counted from 12..n, and 1 and the diameter are excluded. In fact, S_3 has fewer
-    nodes at distance 2.
+    Distances are counted from 12..n. In fact, S_3 has fewer nodes at distance 2.
     """
     n = check.n
     counts = inner_profile(check)

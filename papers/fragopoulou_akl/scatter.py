@@ -187,11 +187,10 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 
 @checks("FA.R8", given=one_port_scatters)
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
-    """Check a one-port scatter by rule 8.
+    """Check that a one-port scatter by rule 8 takes n!-1 steps and t_n transmissions.
 
-    It must take n!-1 steps and t_n transmissions, where t_n is the sum of all distances from a
-    node. Messages must leave in the order of rule 8: for one subtree after the other, and for the
-    farthest nodes of each subtree first.
+    Here t_n is the sum of all distances from a node. Also check that messages leave in the order of
+    rule 8: for one subtree after the other, and for the farthest nodes of each subtree first.
     """
     schedule, forest = scatter
     check_furthest_first(check, schedule, forest, in_turn=True)
@@ -304,9 +303,9 @@ def least_steps(check: ClaimCheck) -> None:
 
 @checks("FA.M.perfect", memory=SCATTERS)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
-    """Check the number of steps of scatters over the perfectly balanced trees of Definition 15.
+    """Check that scatters over perfectly balanced trees take ceil(M(n!-1)/(n-1)) steps.
 
-    For M messages per node, where M is a multiple of n-1, it must be ceil(M(n!-1)/(n-1)). Also
+    Definition 15 defines the trees. The number M of messages per node is a multiple of n-1. Also
     check that all trees that contain a node carry the same number of the node's messages.
     """
     for messages in (check.n - 1, 2 * (check.n - 1)):
@@ -374,8 +373,8 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(used_links(schedule), used_links(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # `shortest` is another reading of the claim, about shortest-path trees only. Schedules
-            # along other trees, which have more transmissions, are therefore excluded.
+            # The reading `shortest` is about shortest-path trees only, so schedules along other
+            # trees, which have more transmissions, are excluded.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)
@@ -474,10 +473,7 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 
 @checks("FA.R9.transmissions", given=rule_9, memory=_ONE_SOURCE)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the number of transmissions of rule 9's alltoall.
-
-    It must be n! t_n, where t_n is the sum of all distances from a node.
-    """
+    """Check that rule 9's alltoall takes n! t_n transmissions; t_n is a node's sum of distances."""
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
 
@@ -559,10 +555,10 @@ def rule_10(check: ClaimCheck) -> None:
 
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=_ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
-    """Check the numbers of steps and transmissions of the one-port alltoall.
+    """Check that the one-port alltoall takes t_n steps and n! t_n transmissions.
 
-    They must be t_n and n! t_n, where t_n is the sum of all distances from a node. In each step,
-    exactly one message of every source must cross a link.
+    Here t_n is the sum of all distances from a node. Also check that in each step, exactly one
+    message of every source crosses a link.
     """
     schedule, simulation = exchange
     what = "messages on their way from a source in a step"

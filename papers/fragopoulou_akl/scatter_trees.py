@@ -25,8 +25,8 @@ from ..common.closed_forms import even_share, largest_branch, smallest_branch
 #
 # Definitions 13 to 16 are computed as printed or as corrected (``repaired``), without
 # `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its entry at
-# index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1 leads
-# nowhere; it is included because the printed functions may name it.
+# index j-1 is True if the parent or a child of the node is across dimension j. There are no links
+# of dimension 1; the dimension is included because the printed functions may return it.
 
 
 #: Parent or children function, bool ``[nodes, n]``.
@@ -64,7 +64,7 @@ def parent_function(
 
     The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. With ``repeated``,
     a node can be in several trees and have a parent in each (Definition 15). The definition uses
-    the second cycle of the canonical notation, counted from the side ``second``.
+    the second cycle in canonical notation; cycles are counted from the side ``second``.
     """
     label_symbols = stars.symbols(network)
     function = np.zeros((network.nodes, network.n), dtype=bool)
@@ -81,13 +81,13 @@ def parent_function(
 
 
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
-    """Return which dimensions j lead from each node that starts with 1 to a parent.
+    """Return which dimensions lead from each node that starts with 1 to a parent.
 
     The result is bool ``[nodes, n]``; the entry at index j-1 is for dimension j. The array ``c``
     contains the image of each node under the translation that maps the tree's root to 12..n. The
-    images of the node and of its neighbour across j must both have the displacement j-2 (see
-    `stars.displacements`). With ``repeated``, the displacement of the node's image may be less than
-    j-2 by a multiple of its period, the number of nodes in its necklace.
+    neighbour across dimension j is a parent if the images of node and neighbour both have the
+    displacement j-2 (see `stars.displacements`). With ``repeated``, the displacement of the node's
+    image may also be less than j-2 by a multiple of its period, the size of its necklace.
     """
     d = stars.displacements(network)[c]
     p = stars.periods(network)[c]
@@ -280,7 +280,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
     check.equal("size of the largest subtree", sizes[:, -1], even_share(n), tree=lambda tree: tree)
 
 
-# Definition 7: generators. Definitions 13 to 16: functions that give parents and children.
+# Generators (Definition 7), and the parent and children functions (Definitions 13 to 16)
 
 
 @checks("FA.D7")
@@ -477,10 +477,10 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 
 @checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
-    """Check which of the subtrees of Definition 15 contain a node.
+    """Check that the subtrees of Definition 15 that contain a node have the stated types.
 
-    Let d be the displacement of the node (see `stars.displacements`), and p the number of nodes in
-    its necklace. The subtrees must be those of the types ip + d + 2, for i = 0, 1, ..
+    The types must be ip + d + 2, for i = 0, 1, .., where d is the displacement of the node (see
+    `stars.displacements`), and p the number of nodes in its necklace.
     """
     degree = check.n - 1
     d = stars.displacements(check)[1:]

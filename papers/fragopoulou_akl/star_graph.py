@@ -115,7 +115,7 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 
 @checks("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
-    """Check the degree and the diameter of S_n, and that they grow more slowly than on hypercubes.
+    """Check the degree and the diameter of S_n, and that both grow more slowly than on hypercubes.
 
     S_n is compared with the smallest hypercube that has at least n! nodes.
     """

@@ -112,7 +112,7 @@ _TREES = (("rotated-hamiltonian", "all"), ("necklace", "all"))
 _CYCLE = ("hamiltonian-cycle", "one")
 _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
-#: The algorithm `exact` and its port model; it is starcast's own, not the paper's.
+#: The algorithm `exact`, which is starcast's own and not the paper's, and its port model.
 _EXACT = ("exact", "all")
 
 #: The quantity that the proof of each bound counts, in words.
@@ -204,7 +204,8 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that the algorithms in `Bound.algorithms` attain a stated lower bound.
 
-    Also check that no schedule of `lower_bound_counts.unit_schedules` has a smaller value.
+    Also check that no schedule of `lower_bound_counts.unit_schedules` takes fewer steps or
+    transmissions than the bound.
     """
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
@@ -277,10 +278,10 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
-    """Check the number of steps of Rule 9's alltoall.
+    """Check that Rule 9's alltoall takes as many steps as the sum of the necklaces' distances.
 
-    It must be the sum of the necklaces' distances from 12..n. A necklace is an orbit of the
-    rotation R; all its nodes have the same distance from 12..n.
+    Distances are counted from 12..n. A necklace is an orbit of the rotation R, whose nodes all have
+    the same distance.
 
     Returns:
         The schedule of Rule 9.
@@ -352,7 +353,7 @@ def networks_differ_by(check: ClaimCheck, row: tuple[Ratio, tuple[str, ...]]) ->
     compare(check, factor, *cells)
 
 
-#: For each claim, the quotient that must be bounded, and the cells of Table 6 that it compares.
+#: For each claim, the quotient that must be bounded, and the cells of Table 6 that are compared.
 _FACTORS: dict[str, tuple[Ratio, tuple[str, ...]]] = {
     "FA.hyper.degree": (
         "star / hypercube / log n",
@@ -422,7 +423,7 @@ class ResultCell(NamedTuple):
     transmissions: ClosedForm
 
 
-#: An algorithm of Tables 1 to 3, a quantity that a claim states for it, and the stated formula.
+#: An algorithm of Tables 1 to 3, a quantity about which a claim is made, and the stated formula.
 ClaimedQuantity = tuple[ResultCell, Literal["steps", "transmissions"], ClosedForm]
 
 _ON_CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")

@@ -39,8 +39,8 @@ from ..common.closed_forms import Parameters, arrangements, floor_sqrt, nk_diame
 class Cycles(NamedTuple):
     """The internal cycles and external chains of every node; positions are counted from 0.
 
-    A position with symbol s leads to position s-1, where s is in the identity. An internal cycle
-    leads back to its start; an external chain ends at a symbol beyond k.
+    A position with symbol s leads to position s-1, which contains s in the identity. An internal
+    cycle leads back to its start; an external chain ends at a symbol beyond k.
 
     Attributes:
         end: the symbol beyond k at which the chain of each position ends, int64 ``[nodes, k]``; 0
@@ -65,7 +65,7 @@ class Cycles(NamedTuple):
 
     @property
     def beta(self) -> NDArray[np.int64]:
-        """The number of external chains of each node: the symbols beyond k in its label."""
+        """The number of external chains of each node; each ends at a different symbol beyond k."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
         return np.asarray(np.count_nonzero(new, axis=1))
@@ -76,14 +76,14 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> NDArray[np.int64]:
-        """The number of steps that bring each node's internal cycles into place: formula (1)."""
+        """Formula (1): the number of steps that bring each node's internal cycles into place."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> NDArray[np.int64]:
-        """The number of steps that bring each node's external chains into place: formula (2)."""
+        """Formula (2): the number of steps that bring each node's external chains into place."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
@@ -221,7 +221,7 @@ class Broadcast:
 
     @property
     def shares(self) -> NDArray[Any]:
-        """The sum of all steps' largest packets, for each executed number of segments.
+        """For each executed number of segments, the sum of the largest packets of all steps.
 
         Each sum is divided by the message size m; see `share`.
         """
@@ -237,7 +237,7 @@ class Broadcast:
         return self.steps[0] + self.slot * (p - 1)
 
     def share(self, p: int) -> Fraction:
-        """Return the sum of all steps' largest packets, divided by the message size.
+        """Return the sum of the largest packets of all steps, divided by the message size.
 
         The argument ``p`` is the number of segments per tree.
         """
@@ -249,7 +249,7 @@ class Broadcast:
         return Fraction(packets, p * self.trees)
 
     def time(self, p: int, T_s: Fraction, b: Fraction) -> Fraction:  # noqa: N803 - as in the papers
-        """Return the time with p segments per tree, for start-up time T_s and b = m T_c."""
+        """Return the time with p segments per tree, start-up time T_s and transmission time b."""
         return self.start_ups(p) * T_s + self.share(p) * b
 
     def best(self, T_s: Fraction, b: Fraction) -> tuple[Fraction, int]:  # noqa: N803
@@ -414,10 +414,7 @@ def bytes_formula(n: int, k: int) -> Number:
 
 
 def optimal_bytes(n: int, k: int) -> Number:
-    """Return the coefficient of m T_c in the all-port bound of Lemma 2.
-
-    For a graph of N nodes, it is (N-1)/(n-1).
-    """
+    """Return (N-1)/(n-1), the coefficient of m T_c in the all-port bound of Lemma 2 for N nodes."""
     return divide(arrangements(n, k) - 1, n - 1)
 
 
@@ -452,10 +449,10 @@ def height_bound(n: int, k: int) -> int:
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the largest quotient of a measured and a stated time over all T_s and m T_c.
+    """Return the largest quotient of a measured and a stated time, over all T_s and m T_c.
 
-    Both times are linear in T_s and m T_c. ``terms`` lists, for each of these parameters, its
-    coefficients in the measured time and in the stated time.
+    Both times are linear in T_s and m T_c. For each of these two parameters, ``terms`` contains
+    its coefficient in the measured time and its coefficient in the stated time.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 
@@ -521,7 +518,10 @@ def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:
 
 
 def least_loads(n: int, k: int) -> list[int]:
-    """Return, for each port 2..n, a lower bound on its largest load in the spanning trees MT."""
+    """Return, for each port 2..n, a lower bound on the largest load of its links in the trees MT.
+
+    The load of a directed link is the number of the n-1 spanning trees MT that use the link.
+    """
     return [1] * (k - 1) + [max(1, min(s, k - 1, n - k - 1)) for s in range(1, n - k + 1)]
 
 

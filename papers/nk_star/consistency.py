@@ -1,7 +1,7 @@
 """Checks of Li, Chen, Xiang & Yao 2007: whether tables, theorems and conclusion agree.
 
-All expressions are as printed (cleaned as described in docs/definitions/nk-star.md). They are
-compared as exact numbers.
+The expressions in this module are those printed in the paper, cleaned as described in
+docs/definitions/nk-star.md. Their values are compared as exact numbers.
 """
 
 from collections.abc import Iterator

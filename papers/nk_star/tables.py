@@ -1,7 +1,7 @@
 """Checks of Tables 1 and 2 of Li, Chen, Xiang & Yao 2007.
 
-Lemmas 1 and 2 are checked here too: they give the rows 'optimal' of the tables. The trees SP and MT
-are described in `common`.
+Lemmas 1 and 2 are checked here too, because the rows 'optimal' of the tables contain their bounds.
+The trees SP and MT are described in `common`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -78,7 +78,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
 def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
     """Check the start-up time of the broadcast on the shortest-path tree SP, and how it grows.
 
-    The start-up time is the time for T_c = 0.
+    The start-up time is the time if the time per byte T_c is 0.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -91,7 +91,8 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
     """Check whether the transmission time of the broadcast on the tree SP has the stated order.
 
-    The transmission time is the time for T_s = 0. In fact, its order is n-1 times the stated order.
+    SP is the shortest-path tree. The transmission time is the time if the start-up time T_s is 0.
+    In fact, the order of the transmission time is n-1 times the stated order.
     """
     _check_one_tree(check, ports)
     if ports == "all":
@@ -175,7 +176,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the broadcast's start-up time on the n-1 spanning trees MT.
 
-    The start-up time is the time for T_c = 0.
+    The start-up time is the time if the time per byte T_c is 0.
     """
     _check_many_trees(check, ports)
     if ports == "all":
@@ -189,9 +190,9 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of growth of the all-port transmission time on the n-1 spanning trees MT.
 
-    The transmission time is the time for T_s = 0. If there are many segments per tree, one more
-    segment per tree adds a slot whose largest packet has c segments. The congestion c is the
-    largest number of trees that use the same directed link.
+    The transmission time is the time if the start-up time T_s is 0. If there are many segments per
+    tree, one more segment per tree adds a slot whose largest packet has c segments. The congestion
+    c is the largest number of trees that use the same directed link.
     """
     _check_many_trees(check, ports)
     broadcast = common.execute_broadcast(check, MANY_TREES, ports)
@@ -405,7 +406,10 @@ _MAX_N_ON_STAR = 4
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on a collective's time: max{`start_ups` T_s, `share` m T_c}."""
+    """A lower bound on a collective's time: max{`start_ups` T_s, `share` m T_c}.
+
+    T_s is the time of a start-up, and m T_c the transmission time of a message.
+    """
 
     collective: str
     ports: str
@@ -417,19 +421,19 @@ class Bound:
     def informed(self, nodes: int) -> int:
         """Return the number x in the term ceil(log2 x) T_s of the lemmas' one-port bounds.
 
-        x is the number of nodes for a broadcast, and one less for an allgather.
+        For a broadcast, x is the number of nodes; for an allgather, it is one less.
         """
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
-        """Return the minimum number of start-ups, which is the coefficient of T_s in the bound."""
+        """Return the minimum number of start-ups: the coefficient of T_s in the bound."""
         diameter = nk_diameter(n, k)
         if self.ports == "all":
             return diameter
         return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
-        """Return the coefficient of m T_c in the bound: the messages that some link must carry."""
+        """Return the number of messages that some link must carry: the coefficient of m T_c."""
         messages = self.messages(n, k)
         return divide(messages, n - 1) if self.ports == "all" else messages
 
@@ -496,8 +500,8 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     check.order(what, lambda n, k: divide(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
-#: The stated order of the transmission time, by collective and port model. The text states the time
-#: divided by T_c, and the formula the time divided by m T_c.
+#: The stated order of the transmission time, by collective and port model: the order divided by T_c
+#: as text, and the order divided by m T_c as a function of n and k.
 _CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divide(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005

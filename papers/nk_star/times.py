@@ -27,8 +27,8 @@ from .common import GRID, MANY_TREES, ONE_TREE, Broadcast, class_loads, optimal_
 
 #: The values p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: Name of a quantity in recorded evidence. The quantity determines the bytes of broadcasts with
-#: more segments than were executed.
+#: The name, in recorded evidence, of the quantity that determines the bytes of broadcasts with more
+#: segments than were executed.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
@@ -85,7 +85,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield whether the time falls before the optimal number p of segments and rises after it.
+    """Yield whether the time decreases up to the optimal number of segments and then increases.
 
     There is one value for each pair of consecutive numbers among 1/4, 2/4, .., 10, unless the
     optimal number lies strictly between the two.
@@ -163,8 +163,8 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return the sum of a broadcast's largest packets on the tree SP, divided by the message size.
 
-    There is one value for each number p of segments. On a graph of diameter D, it is (D+p-1)/p,
-    because packets of 1/p of the message are sent in D+p-1 steps.
+    The result has a value for each number p of segments. On a graph of diameter D, this value is
+    (D+p-1)/p, because packets of 1/p of the message are sent in D+p-1 steps.
     """
     return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
@@ -262,8 +262,9 @@ def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
 #: executed.
 _MAX_ROWS = 100_000
 
-# These algorithms have one tree per source. Each tree is the tree of Id relabelled (LC). The order
-# of the symbols that a label lacks is undefined, so these symbols are taken in ascending order.
+# These algorithms have one tree per source: the tree of Id after a label change (LC). Label changes
+# depend on the order of the symbols that a label lacks, which is undefined; it is taken to be
+# ascending.
 all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
@@ -356,7 +357,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
 
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
-    """Check the height of the tree SP, and compare the allgather's bytes with `bytes_formula`."""
+    """Check the height of the shortest-path tree SP, and check `bytes_formula` for an allgather."""
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = common.all_port_bytes(loads)
@@ -397,7 +398,7 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     """Check the time of the one-port allgather on the shortest-path tree SP.
 
-    On a graph of N nodes and diameter D, it must be at most n(n-1)D T_s + (N-1)m T_c.
+    On a graph of N nodes and diameter D, the time must be at most n(n-1)D T_s + (N-1)m T_c.
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)

@@ -164,7 +164,7 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("NK.C2.farthest")
 def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
-    """Check whether every node farthest from Id has a form that the paper's proof lists.
+    """Check whether each node farthest from the identity has a form that the paper's proof lists.
 
     In fact, some of these nodes have a form that the proof omits; see `_farthest_forms`.
     """
@@ -209,7 +209,7 @@ def _farthest_forms(
     threes = of_nodes.count_internal(3)
     on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
     #: For each node, whether all positions are on chains or on internal cycles of two or three
-    #: positions; position 1 is not considered if it contains symbol 1.
+    #: positions. If position 1 contains symbol 1, it is ignored.
     is_short = on_cycles + of_nodes.chained + first == k
     short_chains = (of_nodes.chained == beta) & is_short
     twos = short_chains & (beta == n - k) & (threes == 0)
@@ -224,7 +224,7 @@ def _farthest_forms(
 
 @checks("NK.S51-EC", given=one_tree)
 def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
-    """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees.
+    """Check whether cyclic shifts of all n-1 dimensions map the tree SP to spanning trees.
 
     In fact, this is true only for k = 1 and k = n-1. For other k, cyclic shifts of the dimensions
     2..k map SP to spanning trees.
@@ -322,7 +322,7 @@ def shifted_trees(check: ClaimCheck) -> list[Forest]:
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the level of Id in the shortest-path tree with root R_i(Id), for i = 1..n-1."""
+    """Return the level of the identity Id in the tree SP with root R_i(Id), for i = 1..n-1."""
     levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
     return np.array([int(level[0]) for level in levels])
 
@@ -435,7 +435,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
     check.at_least("height", height, stated, i=i, of=forest)
     correction = check.correction()
     correction.at_least("height", height, stated - (n == 2 * k - 1), i=i)
-    # With an empty array, a finding without values is recorded, so that all sizes have the same
+    # For other n, the empty array records a finding without values, so that all sizes have the same
     # findings.
     last = height[-1:] if n == 2 * k - 1 else height[:0]
     correction.equal("height of the last tree", last, stated - 1)

@@ -43,8 +43,8 @@ def star_size(check: ClaimCheck) -> None:
 def substars(check: ClaimCheck) -> None:
     """Check that nodes with the same symbol in one of the positions 2..n form a star graph S_{n-1}.
 
-    The links of the other dimensions must be those of S_{n-1}, and the links of the dimension of
-    this position must lead to other substars. On S_4, also check the paper's examples.
+    Let i be the position. Links of dimension i must lead to other substars, and all other links
+    must be those of S_{n-1}. On S_4, also check the paper's examples.
     """
     n = check.n
     label_symbols = stars.symbols(check)
@@ -101,7 +101,7 @@ STREAMS = Memory(BYTES_PER_ROW * max(LENGTHS))
 
 @dataclass(frozen=True)
 class PortModel:
-    """The number of steps of M broadcasts from one source, a stream, under a port model.
+    """The number of steps of a stream, which is M broadcasts from one source, in a port model.
 
     Attributes:
         ports: the port model.

@@ -40,7 +40,7 @@ SMALL = parameters()
 ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 #: Numbers of segments with which Algorithm 1 is checked slot by slot.
 FOLLOWED = (1, 2, 3, 5)
-#: Triples (T_s, T_c, m) for which times are compared.
+#: Triples of start-up time T_s, time per byte T_c and message size m for which times are checked.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 #: The largest n for which Algorithm 2 is executed for all sources.
 _ALL_SOURCES = 6
@@ -74,11 +74,11 @@ def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
 
 
 def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
-    """Check the number of slots of broadcasts by Algorithm 1.
+    """Check that broadcasts by Algorithm 1 in p segments per tree take h+p-1 slots.
 
-    With the height h that Lemma 5 states, and p segments per tree, it must be h+p-1. In the
-    one-port model, a slot consists of n-1 sub-slots, and the last slot may end early. Also check
-    that at most two segments cross a link per step.
+    Here h is the height that Lemma 5 states. In the one-port model, a slot consists of n-1
+    sub-slots, and the last slot may end early. Also check that at most two segments cross a link
+    per step.
     """
     for execution in algorithm1(ports)(check):
         p = execution.argument("segments")
@@ -175,8 +175,7 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that in Algorithm 1, a broadcast, no segment waits and no packet exceeds two segments.
 
-    Also check that the last slot has the number h+p-1, for p segments per tree and the largest tree
-    height h.
+    Also check that there are h+p-1 slots, for p segments per tree and the largest tree height h.
     """
     for root in check.roots(2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))
@@ -257,9 +256,9 @@ def partners(
 ) -> NDArray[np.int64]:
     """Return for each row the number of nodes with which one end of its link communicates.
 
-    If ``ends`` are the senders, it is the number of nodes to which the row's sender sends in the
-    row's step. If ``ends`` are the receivers, it is the number of nodes from which the row's
-    receiver receives in this step.
+    If ``ends`` are the senders, these are the nodes to which the row's sender sends in the row's
+    step. If ``ends`` are the receivers, these are the nodes from which the row's receiver receives
+    in this step.
 
     Args:
         schedule: the schedule.
@@ -320,7 +319,7 @@ def check_allgather_time(
     Args:
         check: records the results.
         schedule: the schedule of the allgather.
-        simulation: its simulation.
+        simulation: the simulation of the schedule.
         height: h, the height of the trees.
         slots: c, which is 1 in the all-port model and n-1 in the one-port model.
     """

@@ -40,37 +40,35 @@ from .collectives import SMALL
 
 
 def sheu93(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [16].
+    """Return the pipeline of Sheu et al. [16], which takes the time (2n-4+p)(T_s + b/p).
 
-    With start-up time T_s, transmission time b of the message and p segments, it takes the time
-    (2n-4+p)(T_s + b/p).
+    Here p is the number of segments, T_s the start-up time, and b the message's transmission time.
     """
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """Return the pipeline of Day [7].
+    """Return the pipeline of Day [7], which takes the time (D_n-1+p)(T_s + b/p).
 
-    On a star graph of diameter D_n, with start-up time T_s, transmission time b of the message and
-    p segments, it takes the time (D_n-1+p)(T_s + b/p).
+    Here D_n is the diameter of the star graph, p the number of segments, T_s the start-up time, and
+    b the message's transmission time.
     """
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """Return the pipeline of Sheu et al. [17].
+    """Return the pipeline of Sheu et al. [17], which takes the time (n+p-1) log2 n (T_s + b/p).
 
-    With start-up time T_s, transmission time b of the message and p segments, it takes the time
-    ((p-1) log2 n + n log2 n)(T_s + b/p).
+    Here p is the number of segments, T_s the start-up time, and b the message's transmission time.
     """
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """Return the pipeline of Theorem 1.
+    """Return the pipeline of Theorem 1, which takes the time (h+p-1)(T_s + 2b/(p(n-1))).
 
-    With start-up time T_s, transmission time b of the message and p segments per tree, it takes the
-    time (h+p-1)(T_s + 2b/(p(n-1))) by equation (3). Lemma 5 states the height h.
+    Here h is the height that Lemma 5 states, p the number of segments per tree, T_s the start-up
+    time, and b the message's transmission time. Equation (3) states the time.
     """
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
@@ -129,19 +127,17 @@ MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the all-port bound of Lemma 1 on the time of broadcasts.
+    """Return max{D_n T_s, b/(n-1)}, the all-port bound of Lemma 1 on the time of broadcasts.
 
-    For the diameter D_n, the start-up time T_s and the transmission time b of the message, it is
-    max{D_n T_s, b/(n-1)}.
+    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
     """
     return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the one-port bound of Lemma 1 on the time of broadcasts.
+    """Return max{D_n T_s, ceil(log2 n!) T_s, b}, the one-port bound of Lemma 1 on broadcasts.
 
-    For the diameter D_n, the start-up time T_s and the transmission time b of the message, it is
-    max{D_n T_s, ceil(log2 n!) T_s, b}.
+    D_n is the diameter, T_s the start-up time, and b the transmission time of the message.
     """
     return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
@@ -196,9 +192,9 @@ def check_time_order(
     stated: Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
-    """Check that a time has the stated order of growth for the pairs (T_s, m T_c) of a claim.
+    """Check that a time has the stated order of growth for the sample pairs (T_s, m T_c).
 
-    The function ``applies`` selects the pairs (default: all).
+    The function ``applies`` selects the pairs to which the claim applies (default: all).
     """
     check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
 
@@ -206,11 +202,11 @@ def check_time_order(
 def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
     """Check that a stated number of segments minimizes the time of a pipeline.
 
-    For a message of size m, the stated number is sqrt(``square`` m T_c/T_s). For several m, its
-    time must be the smallest among 64 multiples of this number, from 1/16 to 4 times. These
-    multiples suffice, because the time is convex in the number of segments.
+    For a message of size m, the stated number q is sqrt(``square`` m T_c/T_s). For several m, the
+    time for q must be the smallest of the times for q/16, 2q/16, .., 4q. These multiples suffice,
+    because the time is convex in the number of segments.
     """
-    # The optimum ranges from 1/8, less than one segment, to 64.
+    # The stated numbers are 1/8, which is less than one segment, 1/4, .., 64.
     for power in range(-3, 7):
         best = Fraction(2) ** power
         # With this m, the stated optimum is the rational number `best`, so it can be one of the
@@ -245,7 +241,7 @@ BY_PHASES = (
     lambda n, startup, b: phases(n) * (startup + b),
 )
 #: Rows of Table 1: the closed form of the time, as text and as a function of n, T_s and b = m T_c.
-#: The number p of segments minimizes the time.
+#: The closed forms are for the number p of segments that minimizes the time.
 TIMES: dict[str, tuple[str, Time]] = {
     "sheu93": ("(2n-4+p)(T_s + m T_c/p), best real p", with_best_real(sheu93)),
     "day": ("(D_n-1+p)(T_s + m T_c/p), best real p", with_best_real(day)),

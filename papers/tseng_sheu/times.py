@@ -99,7 +99,7 @@ def time_in_slots(check: ClaimCheck) -> None:
 
 @checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
-    """Check that equation (5) gives the number of segments that minimizes the time of equation (3).
+    """Check that the number of segments in equation (5) minimizes the time of equation (3).
 
     The number need not be an integer. The time must decrease up to this number and increase beyond
     it. Also check the order of growth of the number.
@@ -127,8 +127,8 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 def time_of_theorem1(check: ClaimCheck) -> None:
     """Check whether a broadcast by Algorithm 1 takes at most the time of Theorem 1.
 
-    The broadcast has the best integer number of segments. In fact, in slots of fixed length, it
-    takes more time unless the best real number of segments is an integer.
+    The broadcast has the best integer number of segments. In fact, in slots of fixed length, the
+    broadcast takes more time unless the best real number of segments is an integer.
     """
     n = check.n
     check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
@@ -174,11 +174,12 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
     for p, run in enumerate(runs, 1):
         simulation = run.simulation
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, p=p)
-        # A slot ends with its last sub-slot, even if nothing is sent in this sub-slot.
+        # Round up to full slots: a slot has all its sub-slots, even if nothing is sent in the last.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(WIDE.time_of(run))
-    # Beyond q the time rises with p, so if q <= MAX_SEGMENTS, the best p is among the executed p.
+    # The time increases with p beyond the best real number q of segments. So if q <= MAX_SEGMENTS,
+    # the best p is among the executed p.
     known = np.array(
         [pipeline.square(*load) <= collectives.MAX_SEGMENTS**2 for load in WIDE.each()]
     )
@@ -204,11 +205,11 @@ def check_least(
 
     Args:
         check: records the result.
-        run: an execution of the broadcast, whose schedule the recorded evidence names.
+        run: an execution of the broadcast; its schedule is named in the recorded evidence.
         times: the broadcast's times, ``[numbers of segments, points of WIDE]``.
         stated: the stated times, ``[points of WIDE]``.
-        known: whether to check a point, bool ``[points of WIDE]``: True if executions with more
-            segments would not change the result.
+        known: whether to check each point, bool ``[points of WIDE]``: True if executions with more
+            segments than were executed would not change the result.
     """
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
@@ -217,7 +218,7 @@ def check_least(
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: NDArray[Any]) -> None:
-    """Check the correction of Theorem 1 or 2.
+    """Check the corrected statement of Theorem 1 or 2.
 
     Let q be the positive real number of segments that minimizes the pipeline's time. With p =
     ceil(q) segments, the time must exceed the stated time by at most c T_s, where c is the number
@@ -265,8 +266,8 @@ def read_with_other_broadcasts(
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
-    # The check itself records the executions of Algorithm 1, so the reading must not record them
-    # again.
+    # A new `ClaimCheck` executes Algorithm 1, because the reading must not record the executions
+    # that the check has already recorded.
     runs = list(collectives.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
         numbers = tuple(p * parts for p in range(1, 2 * collectives.MAX_SEGMENTS + 1))
@@ -318,12 +319,12 @@ def order_of_theorem2(check: ClaimCheck) -> None:
 
 
 def is_short(n: int, startup: Number, b: Number) -> bool:
-    """Return whether a message is short: its transmission time b = m T_c is at most n^2 T_s."""
+    """Return whether a message is short: its transmission time b is at most n^2 start-up times."""
     return bool(b <= n * n * startup)
 
 
 def is_long(n: int, startup: Number, b: Number) -> bool:
-    """Return whether a message is long: its transmission time b = m T_c is at least n^2 T_s."""
+    """Return whether a message is long: its transmission time b is at least n^2 start-up times."""
     return bool(b >= n * n * startup)
 
 
@@ -339,8 +340,8 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
 def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2's broadcast time is O(n^2 T_s) for short messages.
 
-    A message is short if m T_c <= n^2 T_s. Also check that this time is O(n/log n) times the bound
-    of Lemma 1.
+    A message is short if its transmission time m T_c is at most n^2 start-up times T_s. Also check
+    that the broadcast time is O(n/log n) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
@@ -358,8 +359,8 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
 def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2's broadcast time is O(m T_c) for long messages.
 
-    A message is long if m T_c >= n^2 T_s. Also check that this time is O(1) times the bound of
-    Lemma 1.
+    A message is long if its transmission time m T_c is at least n^2 start-up times T_s. Also check
+    that the broadcast time is O(1) times the bound of Lemma 1.
     """
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
@@ -419,9 +420,9 @@ def allport_terms(check: ClaimCheck) -> None:
 def transmission_improves(check: ClaimCheck) -> None:
     """Check by how much Theorems 1 and 2 improve on the times of earlier broadcasts.
 
-    For T_s = 0 and for m T_c = n^4 T_s, the broadcast of Sheu et al. [16] must take n times as long
-    as Theorem 1 states, and the broadcast of Sheu et al. [17] log n times as long as Theorem 2
-    states. Constant factors are ignored.
+    Let the start-up time T_s be 0, or the transmission time m T_c be n^4 T_s. Then the broadcast of
+    Sheu et al. [16] must take n times as long as Theorem 1 states, and that of Sheu et al. [17]
+    log n times as long as Theorem 2 states. Constant factors are ignored.
     """
     collectives.check_sheu93(check)
     collectives.check_algorithm1(check)
@@ -472,7 +473,7 @@ SINGLE_TREES = {"2n-3": tables.sheu93, "D_n": tables.day}
 def time_without_pipelining(check: ClaimCheck) -> None:
     """Check the time h'(T_s + m T_c) of a broadcast without segments on a tree of height h'.
 
-    Also check the order of growth of this time.
+    T_s is the start-up time, and m T_c the transmission time. Also check the order of growth.
     """
     collectives.check_sheu93(check, segments=(1,))
     collectives.check_day(check, segments=(1,))
@@ -486,7 +487,8 @@ def time_without_pipelining(check: ClaimCheck) -> None:
 def time_with_pipelining(check: ClaimCheck) -> None:
     """Check the time (h'+p-1)(T_s + m T_c/p) of a broadcast in p segments on a tree of height h'.
 
-    Also check the order of growth of this time for the best integer p.
+    T_s is the start-up time, and m T_c the transmission time. Also check the order of growth of
+    the time for the best integer p.
     """
     collectives.check_sheu93(check)
     collectives.check_day(check)

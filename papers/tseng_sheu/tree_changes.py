@@ -168,8 +168,8 @@ def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
 def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree whose height is the diameter, but which is not a shortest-path tree.
 
-    The tree is rooted at the identity. One node has a path that is longer than its distance. All
-    other nodes have shortest paths among those that avoid this node.
+    The tree is rooted at the identity. The path of one node is longer than the node's distance. All
+    other nodes have paths that avoid this node, and that are as short as such paths can be.
 
     Returns:
         The tree, or None if no such tree is found.
@@ -219,9 +219,9 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that label changes of trees are spanning trees with the right roots.
 
-    The label change LC(x, T) is the image of a tree T under the translation by node x. Its root
-    must be the image of T's root, and it must equal starcast's `label-change`. On S_4, also check
-    the paper's example.
+    The label change LC(x, T) is the image of a tree T under the translation by node x. The root of
+    LC(x, T) must be the image of T's root, and starcast's `label-change` must build the same tree.
+    On S_4, also check the paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
         for x in check.roots(3):
@@ -258,7 +258,7 @@ def check_label_example(check: ClaimCheck) -> None:
 def dimension_changes_span(check: ClaimCheck) -> None:
     """Check that dimension changes DC(i, T) are spanning trees with the root of the tree T.
 
-    The changed trees must equal starcast's construction `dimension-change`. On S_4, also check the
+    Starcast's construction `dimension-change` must build the same trees. On S_4, also check the
     paper's example.
     """
     for tree in sample_trees(check, other_roots=True):
@@ -332,8 +332,8 @@ def links_are_used_equally(check: ClaimCheck) -> None:
 def heights_of_single_trees(check: ClaimCheck) -> None:
     """Check the heights that the paper states for two trees of Fragopoulou & Akl, reference [8].
 
-    The trees are rotated-hamiltonian and necklace. Also check that the height of
-    rotated-hamiltonian has the order (n-1)!.
+    The trees are `rotated-hamiltonian` and `necklace`. Also check that the height of
+    `rotated-hamiltonian` has the order (n-1)!.
     """
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
@@ -347,8 +347,8 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
 def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check whether the translations of a tree use all links equally often, as stated.
 
-    The trees are rotated-hamiltonian and necklace of Fragopoulou & Akl, reference [8]. In fact, the
-    number of translations that use a link depends on the link's dimension.
+    The trees are `rotated-hamiltonian` and `necklace` of Fragopoulou & Akl, reference [8]. In fact,
+    the number of translations that use a link depends on the link's dimension.
     """
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)

@@ -258,7 +258,7 @@ def level_outside_branch(check: ClaimCheck, path: ShiftPath) -> int:
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check the largest height of the n-1 spanning trees L-hat.
 
-    On a star graph of diameter D_n, it must be at least D_n + n - 1 and at most 2 D_n.
+    On a star graph of diameter D_n, the height must be at least D_n + n - 1 and at most 2 D_n.
     """
     what = "greatest height of the trees L̂"
     height = max(heights(forest))
@@ -304,8 +304,8 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
     """Check the cycles of the permutation of positions by which a label is shifted.
 
     The permutation maps each symbol's position in the label of a root r to its position in the
-    label of rho^i(r), the root shifted by i positions. For every r and i, it must have the
-    gcd(n, i) cycles that formula (2) states. Also check the paper's example.
+    label of rho^i(r), the root shifted by i positions. For every r and i, the permutation must have
+    the gcd(n, i) cycles of formula (2). Also check the paper's example.
     """
     n = check.n
     for root in check.roots(6):
@@ -352,8 +352,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
         nodes = path.nodes[1:]
         moved, first = label_symbols[nodes, path.i], label_symbols[root, 0]
         check.equal("symbol in position i+1", moved, first, i=path.i, node=nodes)
-        # Ends are sorted, so that two paths that cross a link in opposite directions are found to
-        # share it.
+        # Sorted ends identify a link in both directions.
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
     check.equal(f"paths on a link, r = {check.label(root)}", counts, 1, link=(links[0], links[1]))

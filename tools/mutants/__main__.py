@@ -6,13 +6,13 @@ checkout is never changed. Each copy has its own servers, which are kept between
 
 A mutant is tested in three stages:
 
-1. The quick tests that execute the changed statement run, and the quick tests in modules that
-   import the mutated module. If the statement is executed by the import, the quick tests that
-   execute any line of the file run. The executed lines are known from an earlier run with coverage.
-2. If all these tests pass, their modules and the test modules with similar names run with all cases
-   of the sweep.
-3. If a test fails in the sweep, all quick tests run. The mutant counts as detected by the sweep
-   alone only if all of them pass.
+1. Run the quick tests that execute the changed statement, and the quick tests in modules that
+   import the mutated module. For a statement that is executed on import, run the quick tests that
+   execute any line of the file. An earlier run with coverage has recorded the executed lines.
+2. If all these tests pass, run their modules, and the test modules with similar names, with all
+   cases of the sweep.
+3. If a test fails in stage 2, run all quick tests. The mutant counts as detected by the sweep alone
+   only if all of them pass.
 
 A failing test must pass without the mutation. Otherwise the servers are recreated, and the mutant
 is tried again.
@@ -136,7 +136,7 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 class Journal:
-    """The results of one seed and commit, and the mutations that have not been tried.
+    """The results for one seed and commit, and the mutations that have not been tried.
 
     All threads share one journal.
     """

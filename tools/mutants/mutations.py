@@ -55,7 +55,7 @@ TURNED = {
 SKIPPED_BLOCKS = {"TYPE_CHECKING", "__name__"}
 LOGS = {"log", "logging", "warnings"}
 
-#: A change of the source: the kind of change, the range of replaced bytes, and the new text.
+#: A change of the source: the kind of change, the range of the replaced bytes, and the new text.
 Change = tuple[str, tuple[int, int], str]
 
 
@@ -70,7 +70,7 @@ class Mutation:
         text: the new text.
         line: line of the change, from 1.
         lines: first and last line of the code whose tests may detect the mutation: the lines of the
-            statement, or all lines of the file if the statement is executed by the import.
+            statement, or all lines of the file if the statement is executed on import.
         file: path in the repository.
     """
 
@@ -126,8 +126,9 @@ class Finder:
 
         Args:
             node: any node.
-            lines: first and last line of the node's statement, without lines of inner statements.
-                If the node is in no function, these are the first and last line of the file.
+            lines: first and last line of the innermost statement that contains the node, without
+                the lines of the statement's body. For a node outside functions, the first and last
+                line of the file.
             function: the innermost function that contains the node, if any.
         """
         if function and isinstance(node, ast.stmt):
@@ -144,7 +145,7 @@ class Finder:
             yield from self._visit(child, lines, function)
 
     def _changes(self, node: ast.AST, *, is_bool: bool) -> Iterator[Change]:
-        """Yield the changes of a node itself, without those of its children.
+        """Yield the possible changes of a node itself, without those of its children.
 
         The flag ``is_bool`` states whether the node is in a function that returns a Boolean.
         """

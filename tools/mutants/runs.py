@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Report that a test starts. If the process is then killed, this test counts as failed."""
+    """Report that a test starts, so that it counts as failed if the process is then killed."""
     _report(nodeid, 0, is_failed=False)
 
 

@@ -53,9 +53,9 @@ class Tests:
     def covering(self, mutation: Mutation) -> tuple[list[str], list[str]]:
         """Return two sorted lists of quick tests that may detect a mutation.
 
-        The first list has the tests that execute a line of the mutated statement. If the line is
-        executed while a test is set up, the second list has all other tests of the test's folder.
-        They may use the same fixture, which is set up only once.
+        The first list contains the tests that execute a line of the mutated statement. If a test
+        executes the line during its setup, the second list contains all other tests of the test's
+        folder, because they may use the same fixture, which is set up only once.
         """
         contexts = set[str]()
         for data in self._coverage:
@@ -90,7 +90,7 @@ class Tests:
         return self.sort({test for test in self.seconds if module_of(test) in modules})
 
     def sort(self, tests: set[str]) -> list[str]:
-        """Sort tests by the duration of their module; tests that need no servers come first."""
+        """Sort tests by their module's total duration, tests that need no servers first."""
         totals: defaultdict[str, float] = defaultdict(float)
         for test in tests:
             totals[module_of(test)] += self.seconds[test]
