@@ -150,7 +150,10 @@ def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool])
             _deliver(owned, arrivals)
             current = step
         if unit not in owned.get(sender, ()) or not has_link(sender, receiver):
-            raise ValueError(f"step {step} breaks a rule")
+            raise ValueError(
+                f"in step {step}, node {sender} cannot send unit {unit} to node {receiver}: it"
+                " lacks the unit or the link"
+            )
         arrivals.append((receiver, unit))
     _deliver(owned, arrivals)
     return sum(map(len, owned.values()))

@@ -236,7 +236,7 @@ class Numbered(Model):
     )
 
     def owner(self, name: str) -> object:
-        """Return a checksum of the id; a real store would number its artifacts consecutively."""
+        """Return a number in place of an artifact's id: a checksum (a real store would count)."""
         return zlib.crc32(name.encode())
 
 
@@ -249,7 +249,7 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """Yield the statements of the base model, except the constraint on node keys."""
+        """Yield the statements for indexes of `Labelled`, except the constraint `node_key`."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - `end` looks up ranks

@@ -146,7 +146,10 @@ def _answered(settings: Settings, wanted: Plan) -> None:
     with Graph.open(graph_address(settings)) as graph:
         neighbours = graph.read(_ASK, {"topology": wanted.artifacts[0].id})[0]["neighbours"]
         if neighbours != wanted.artifacts[0].topology.degree:
-            raise AssertionError(f"a node of {wanted.artifacts[0].id} has {neighbours} neighbours")
+            raise AssertionError(
+                f"in Neo4j, a node of {wanted.artifacts[0].id} has {neighbours} neighbours instead"
+                f" of {wanted.artifacts[0].topology.degree}"
+            )
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def fill_tables(page: Path, module: str, tables: Mapping[str, Callable[[], Itera
     for name, rows in tables.items():
         begin = BEGIN.format(name, module)
         if text.count(begin) != 1:
-            raise ValueError(f"{page.name} does not have one table marked '{begin}'")
+            raise ValueError(f"{page.name} does not contain the mark '{begin}' exactly once")
         before, _, rest = text.partition(begin)
         text = "\n".join([f"{before}{begin}", "", *rows(), "", END]) + rest.partition(END)[2]
     return text

@@ -84,7 +84,9 @@ def run_page(
     blocks = read_blocks(page)
     commands = {_command(line) for block in blocks for line in block.text.splitlines()}
     if missing := set(omitted) - commands:
-        raise SessionError(f"these omitted commands are not in the page: {missing}")
+        raise SessionError(
+            f"the page does not contain the commands that are to be omitted: {missing}"
+        )
     records = folder / ".records"
     records.mkdir()
     script = []
@@ -149,8 +151,8 @@ def _output(block: Block, record: Path) -> str:
     out, error = (record.with_suffix(end).read_text(encoding="utf-8") for end in (".out", ".err"))
     if int(code.read_text(encoding="utf-8")) != block.exit_code:
         raise SessionError(
-            f"exit code {code.read_text(encoding='utf-8').strip()} instead of {block.exit_code} "
-            f"of:\n{block.text}\n{out}\n{error}"
+            f"the exit code is {code.read_text(encoding='utf-8').strip()} instead of"
+            f" {block.exit_code} after these commands:\n{block.text}\n{out}\n{error}"
         )
     text = out + error if block.exit_code else out
     lines = [line.rstrip() for line in text.splitlines()]
@@ -264,7 +266,7 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Run the commands of all pages, and store their outputs and pictures."""
+    """Run the commands of the listed pages and of the README; store their outputs and pictures."""
     for page in (TUTORIAL, PLUGINS, YOUR_PAPER, YOUR_NETWORK, PROGRAMS, MACHINES):
         with work_folder() as work:
             page.write_text(play_page(page, work), encoding="utf-8")

@@ -342,5 +342,6 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     raise CommandError(
-        "there is no downgrade: restore a backup from before the upgrade with 'starcast restore'"
+        "the database schema cannot be downgraded:"
+        " restore a backup from before the upgrade with 'starcast restore'"
     )

@@ -28,4 +28,6 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Raise an error, since there is no downgrade."""
-    raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")
+    raise CommandError(
+        "the database schema cannot be downgraded; restore an older backup with 'starcast restore'"
+    )

@@ -103,7 +103,7 @@ class PossibleFaults:
         return np.sort(np.array(drawn), axis=1)
 
     def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Draw faults among the neighbours and links of one node, where they block most copies."""
+        """Draw faults among the neighbours and links of one node, which block the most copies."""
         node = int(rng.choice(self.nodes))
         links = self.of_link[:, node]
         ends = np.array([self.links[link - len(self.nodes)] for link in links])

@@ -255,10 +255,10 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
 
 
 def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
-    """Return the depth of three trees on S_4 that are less deep than the trees EDT.
+    """Return the maximum depth of three trees on S_4 that are shallower than the trees EDT.
 
-    The trees are `_LOWER_TREE` and its rotations. The result is None if they are not edge-disjoint
-    spanning trees, each with one child of the root.
+    The trees are `_LOWER_TREE` and its rotations. The result is None unless they are edge-disjoint
+    spanning trees, and the root's only child in tree i is across its i-th port.
     """
     tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
     forest = Forest(check.topology, _with_rotations(check, tree))

@@ -162,11 +162,11 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
     return permutations.arrangement_rank(image[:, :k].astype(np.uint8), n)
 
 
-# Executed broadcasts down the trees SP and MT, for all numbers of segments
+# Broadcasts down the trees SP and MT
 #
-# The message is divided into p segments per tree. Once p equals the largest tree height, each
-# further segment adds a slot with the same packets, so executions up to that p determine the time
-# for every p.
+# The message is divided into p segments per tree. The broadcasts are executed for p up to h+2,
+# where h is the largest tree height. From p = h on, each further segment adds the same steps and
+# packets, so these executions determine the time for every p.
 
 
 ONE_TREE = "nk-greedy"

@@ -500,7 +500,7 @@ check_rows(
 
 @checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
-    """Record that Misic's algorithm is only cited, and that no other place states its time."""
+    """Record that the paper only cites Misic's algorithm, and states its time only in this cell."""
     check.absent(
         "[13], Misic's allgather",
         "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "

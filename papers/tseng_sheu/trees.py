@@ -90,7 +90,7 @@ def _shift_path(network: CachedTopology, root: int, i: int) -> ShiftPath:
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return how many greedy trees with shifted roots use each directed link towards the root.
+    """Return in how many greedy trees with shifted roots each directed link leads to the parent.
 
     The trees are L(rho^i(r)), i = 1..n-1; see `shifted_root`.
 
@@ -186,9 +186,9 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
 
 @checks("TS.L4", given=ClaimCheck.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
-    """Check that at most two greedy trees with shifted roots use the same link towards the root.
+    """Check that each directed link leads to the parent in at most two trees with shifted roots.
 
-    The trees are L(rho^i(r)), i = 1..n-1; see `shifted_root`.
+    The trees are the greedy trees L(rho^i(r)), i = 1..n-1; see `shifted_root`.
     """
     loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
@@ -362,9 +362,9 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 def dimensions_of_paths(check: ClaimCheck, path: ShiftPath) -> None:
     """Check the dimensions of the links on the paths p_i of `ShiftPath`.
 
-    Let C_0, C_1, .. be the cycles that `shift_cycles` returns. The dimensions must be trail(C_0),
-    C_1, first(C_1), C_2, first(C_2), .., where first(C) is the first position of a cycle C, and
-    trail(C) is C without this position.
+    Let C_0, C_1, .. be the cycles that `shift_cycles` returns, with positions counted from 1. The
+    dimensions must be trail(C_0), C_1, first(C_1), C_2, first(C_2), .., where first(C) is the first
+    position of a cycle C, and trail(C) is C without this position.
     """
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]

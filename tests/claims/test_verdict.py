@@ -145,10 +145,10 @@ def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
     ("level", "sizes", "message"),
     [
         ("quick", ["Q3"], "is not about Q3"),
-        ("quick", ["S12"], r"about [0-9.,]+ GB needed, but this machine has only"),
+        ("quick", ["S12"], r"about [0-9.,]+ GB are needed, but this machine has only"),
         ("slow", None, "unknown level 'slow'"),
-        ("quick", [], "not a list of sizes"),
-        ("quick", "S4", "not a list of sizes"),
+        ("quick", [], "not a list of one or more sizes"),
+        ("quick", "S4", "not a list of one or more sizes"),
     ],
 )
 def test_invalid_sizes_and_levels_are_errors(
@@ -218,7 +218,7 @@ def test_a_correction_about_which_nothing_was_compared_is_not_reported_as_true()
 
 def test_checking_a_correction_that_the_claim_does_not_have_is_an_error() -> None:
     check = ClaimCheck(topology("S3"), ObjectCache())
-    with pytest.raises(StarcastError, match=r"test_verdict.py:\d+: the claim of .* no correction"):
+    with pytest.raises(StarcastError, match=r"test_verdict.py:\d+: this check calls"):
         check.correction()
 
 

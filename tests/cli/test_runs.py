@@ -117,7 +117,8 @@ def test_messages_about_one_run_or_unit_use_the_singular(
         connection.execute(text("update cost set time = '7' where kind = 'simulated'"))
     result = starcast("experiment reproduce ours")
     assert result.code == 6
-    assert result.err.splitlines()[-2] == "error: 1 run differs from the stored figures"
+    message = "error: the new figures of 1 run differ from the stored figures"
+    assert result.err.splitlines()[-2] == message
     assert "deleted the experiment 'ours' with 1 run\n" in starcast("experiment drop ours").err
     # A node at maximum distance is a leaf, so a fault on its parent link cuts off no other node.
     lost = "run once S4 broadcast greedy -m 8 --no-store"
@@ -402,7 +403,7 @@ def test_experiment_reproduce_reports_for_every_run_whether_its_figures_agree(
     engine.dispose()
     result = starcast("experiment reproduce ours -f json --jobs 2")
     assert result.code == 6
-    assert "error: 1 run differs from the stored figures" in result.err
+    assert "error: the new figures of 1 run differ from the stored figures" in result.err
     # Tseng & Sheu 1997, Theorem 1: h + p - 1 steps, with height h = 8 and p = 4 segments.
     assert [row["steps"] for row in result.json if not row["agrees"]] == ["was 77, is 11"]
     assert starcast("experiment reproduce none").code == 3
@@ -462,7 +463,7 @@ REFUSED = {
         "experiment run new --grid /nowhere.toml": "the grid /nowhere.toml cannot be read",
         "experiment run new --grid tseng": "the grid tseng cannot be read",
         f"experiment run ours --algorithm multiple {GRID} --jobs 0": "the number of jobs is 0,",
-        f"run once {POINT} --faults '5 mice'": "the fault '5' is not on S4: the label '5'",
+        f"run once {POINT} --faults '5 mice'": "the fault '5' is not valid on S4: the label '5'",
         f"run once {POINT} --faults '1 node' --seed x": "seed is 'x', which is not an integer",
         "run once S4 scatter perfectly-balanced -m 1": "scatter by perfectly-balanced on S4 is not",
         "compare ours": "there is nothing to compare in 'ours'",

@@ -167,8 +167,8 @@ def test_running_a_page_fails_if_a_command_has_an_unexpected_exit_code(work: Pat
     assert sessions.run_page(page.format(3), work, SHELL, {}) == page.format(3)
     failing = "```sh\necho before; false\n```\n\n```sh\necho after\n```\n"
     for text, error in (
-        (page.format(4), "exit code 4 instead of 3"),
-        (failing, r"exit code 1 instead of 0 of:\necho before; false"),
+        (page.format(4), "exit code is 4 instead of 3"),
+        (failing, r"exit code is 1 instead of 0 after these commands:\necho before; false"),
     ):
         shutil.rmtree(work / ".records")
         with pytest.raises(SessionError, match=error):
@@ -183,5 +183,5 @@ def test_outputs_on_a_page_are_updated_where_they_differ(work: Path) -> None:
     )
     updated = page.replace("old", "# a.py\nprint(1)")
     assert sessions.run_page(page, work, SHELL, {}) == updated
-    with pytest.raises(SessionError, match="omitted commands are not in the page"):
+    with pytest.raises(SessionError, match="does not contain the commands that are to be omitted"):
         sessions.run_page("```sh\ntrue\n```\n", work, {}, {"false": "it fails"})

@@ -1,4 +1,4 @@
-"""Execution times, computed event by event with dictionaries and fractions.
+"""Execution times, computed event by event or step by step, with dictionaries and fractions.
 
 The rows come from `oracles.simulator`, which executes the rows of all sources without using
 symmetry.

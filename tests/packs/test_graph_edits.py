@@ -43,7 +43,7 @@ def stored_before(
 
 @pytest.fixture
 def stores(stored_before: Stores) -> Stores:
-    """PostgreSQL and Neo4j with these artifacts, rebuilt if the previous test left a difference."""
+    """The stores of `stored_before`; the graph is rebuilt if the previous test changed it."""
     if verify(stored_before, checksums=True):
         stored_before.graph.write("MATCH (n) DETACH DELETE n")
         rebuild(stored_before, method=LoadMethod.BOLT)

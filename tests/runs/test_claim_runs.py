@@ -61,6 +61,22 @@ def test_verdicts_on_claims_of_a_user_defined_pack_are_stored_and_compared(
     assert [(row["id"], row["before"]) for row in changes] == [("MYPAPER.children", "fails")]
 
 
+def test_verdicts_of_a_pack_that_is_not_loaded_are_compared(
+    engine: Engine, pack: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_and_store(engine, ["TS.h"], ["S3"])
+    load(pack)
+    check_and_store(engine, ["MYPAPER"], ["S3"])
+    known = {name: claim for name, claim in claims().items() if not name.startswith("MYPAPER")}
+    monkeypatch.setattr(report, "claims", lambda: known)
+    with open_session(engine) as session:
+        changes = list(report.list_changes(session))
+    assert [(row["id"], row["before"]) for row in changes] == [
+        ("MYPAPER.children", ""),
+        ("MYPAPER.diameter", ""),
+    ]
+
+
 def test_a_verdict_on_another_version_of_the_pack_is_not_shown(engine: Engine, pack: Path) -> None:
     load(pack)
     check_and_store(engine, ["MYPAPER"], ["S3"])

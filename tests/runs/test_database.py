@@ -224,7 +224,7 @@ FOREIGN = {
 @pytest.mark.parametrize(
     ("statements", "message", "hint"),
     [
-        (f"{OURS};{REVISION.format(9999)}", "newer than this starcast", "update starcast"),
+        (f"{OURS};{REVISION.format(9999)}", "that this starcast supports", "update starcast"),
         (f"{OURS};{REVISION.format('0003')}", "database (0003) is too old", "docs/upgrades.md"),
         *(
             (statements, f"tables of another program, such as '{table}'", "empty database")

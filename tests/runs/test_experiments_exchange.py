@@ -200,7 +200,7 @@ def test_importing_a_damaged_or_foreign_file_is_refused(
     bad = tmp_path / "bad"
     for data in damaged(file):
         bad.write_bytes(data)
-        with pytest.raises(InputError, match="is not a valid file of experiments"):
+        with pytest.raises(InputError, match="is not a valid experiment file"):
             import_experiments(colleague, bad)
     for other in (tmp_path, tmp_path / "missing"):
         with pytest.raises(InputError, match="cannot be read"):
@@ -297,9 +297,9 @@ def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
     [
         (lambda run: run.update(provenance={}), "unknown broadcast algorithm 'own'"),
         (lambda run: run["provenance"]["plugins"]["own"].update(sha256="no"), "pattern"),
-        (lambda run: run.update(algorithm="own", topology="x y"), "not a valid file"),
+        (lambda run: run.update(algorithm="own", topology="x y"), "not a valid experiment file"),
         (lambda run: run["costs"][0].update(time="1"), "must be"),
-        (lambda run: run.update(algorithm="greedy", costs=[]), "not a valid file"),
+        (lambda run: run.update(algorithm="greedy", costs=[]), "not a valid experiment file"),
     ],
 )  # fmt: skip
 def test_forged_runs_of_plug_ins_are_refused(

@@ -409,7 +409,7 @@ def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
         drop(stores, "schedule", SENDS)
         stores.graph.write("MATCH (p:Person) DELETE p")
         monkeypatch.setattr(planning, "BYTES_PER_NODE", 10**12)
-        with pytest.raises(LimitError, match="and its disk has"):
+        with pytest.raises(LimitError, match="but its disk has"):
             drop(stores, "topology", "S4", True, method=LoadMethod.IMPORT)
         drop(stores, "topology", "S4", cascade=True)
         assert_complete(stores, both)

@@ -352,7 +352,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
     """The error names the file, and the server is stopped. With the right file, `up` works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
-    refused = pytest.raises(UnavailableError, match=f"refuses the password in {file}")
+    refused = pytest.raises(UnavailableError, match=f"rejects the password in {file}")
     with replaced(file, b"another\n"), refused:
         stack.up(own, Silent())
     assert Postgres(Home(own.home)).find_processes() == []
@@ -499,7 +499,8 @@ def test_logs_command_prints_the_last_lines_of_the_chosen_logs(stack_settings: S
     assert [line for line in both.splitlines() if line in last.values()] == [*last.values()]
     assert starcast(home, "logs", "mysql").returncode == InputError.exit_code
     missing = starcast(home / "new", "logs")
-    assert missing.stderr.startswith(f"error: there is no log {home}/new/logs/neo4j.log\n")
+    log = f"{home}/new/logs/neo4j.log"
+    assert missing.stderr.startswith(f"error: the log file {log} does not exist\n")
 
 
 @pytest.mark.slow

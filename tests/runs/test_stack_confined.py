@@ -242,7 +242,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
         assert_a_pasted_tree_is_shown_alone(tab, own, address)
     for other, words in (
         ({"neo4j_port": postgres_port + 1}, "already running on port"),
-        ({"neo4j_port": neo4j_port, "postgres_port": neo4j_port}, "cannot have the same port"),
+        ({"neo4j_port": neo4j_port, "postgres_port": neo4j_port}, "are not distinct"),
         ({"browser": True, "neo4j_http_port": http_port + 1}, "with Neo4j Browser on port"),
     ):
         with pytest.raises(InputError, match=words):

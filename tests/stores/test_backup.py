@@ -285,8 +285,8 @@ def other_checksum(manifest: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (other_checksum, "the restored rows differ from the backup in run"),
-        (lambda manifest: manifest.update(revision="9999"), "newer than this starcast"),
+        (other_checksum, "the restored rows of some tables differ from the backup: run"),
+        (lambda manifest: manifest.update(revision="9999"), "that this starcast supports"),
         (lambda manifest: manifest.update(revision="0003"), "too old: this starcast upgrades only"),
     ],
 )
@@ -333,7 +333,7 @@ def test_a_refused_backup_keeps_the_earlier_file(migrated: Engine, tmp_path: Pat
     target = tmp_path / "store.backup"
     target.write_bytes(b"an earlier backup")
     execute(migrated, "drop table record")
-    with pytest.raises(RejectedError, match="the database lacks record, so a backup would be"):
+    with pytest.raises(RejectedError, match="because tables or rows are missing: record"):
         backup.create(migrated, target)
     assert target.read_bytes() == b"an earlier backup"
     assert list(tmp_path.iterdir()) == [target]

@@ -156,7 +156,8 @@ def test_a_site_has_the_explorer_page_of_a_network(
     # Skip the pages of claims and records, which take minutes to build.
     monkeypatch.setattr(Site, "_collect", lambda *_: None)
     with Site(Settings.load(), has_stores=True) as site:
-        files = site.build([f"{spec}:breadth-first:10"], [], Silent())
+        site.add([f"{spec}:breadth-first:10"], [])
+        files = site.build(Silent())
     assert f'"{spec}:breadth-first:10"' in files[f"explore/{spec}.html"].decode()
 
 

@@ -78,7 +78,8 @@ def test_a_topohub_network_works_in_files_stores_queries_runs_and_sites(
     # Skip the pages of claims and records, which take minutes to build.
     monkeypatch.setattr(Site, "_collect", lambda *_: None)
     with Site(Settings.load(), has_stores=True) as site:
-        files = site.build([tree], [], Silent())
+        site.add([tree], [])
+        files = site.build(Silent())
     assert not site.problems
     assert tree in files[f"explore/{spec}.html"].decode()
 

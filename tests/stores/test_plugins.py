@@ -224,7 +224,7 @@ def test_new_artifacts_on_a_topology_that_a_changed_plug_in_builds_differently_a
     load("")
     ingest(stores, plan("Cy6"))
     load(" + [(0, 2), (1, 3)]")
-    with pytest.raises(RejectedError, match="now builds another topology Cy6") as refusal:
+    with pytest.raises(RejectedError, match="Cy6 that the plug-in now builds differs") as refusal:
         ingest(stores, plan("Cy6", ["breadth-first"]))
     assert refusal.value.hint.endswith("starcast graph rebuild Cy6")
     rebuild(stores, ids=["Cy6"], method=LoadMethod.BOLT)
@@ -238,6 +238,38 @@ def test_new_artifacts_on_a_topology_that_a_changed_plug_in_builds_differently_a
         assert error.value.hint.endswith(f"starcast forest drop {TREE}")
         assert TREE in [problem.artifact for problem in verify(stores)]
     drop(stores, "forest", TREE, method=LoadMethod.BOLT)
+    rebuild(stores, method=LoadMethod.BOLT)
+    assert verify(stores, checksums=True) == []
+
+
+def test_a_topology_that_a_changed_plug_in_no_longer_defines_can_only_be_dropped(
+    stores: Stores, tmp_path: Path
+) -> None:
+    """Commands that are refused leave the state unchanged: the old plug-in still builds it."""
+    file = tmp_path / "ring.py"
+    old = RING.replace("CHORDS", "").replace("source", "sizes=range(3, 9), source")
+    new = old.replace("9", "6")
+    file.write_text(old)
+    plugins.load([str(file)])
+    ingest(stores, plan("Cy6", ["breadth-first"]))
+    file.write_text(new)
+    plugins.load([str(file)])
+    with pytest.raises(RejectedError, match="is no longer valid") as error:
+        rebuild(stores, method=LoadMethod.BOLT)
+    assert error.value.hint.split("starcast ")[1] in (
+        f"forest drop {TREE}",
+        "topology drop Cy6 --cascade",
+    )
+    ingest(stores, plan("S3"))
+    file.write_text(old)
+    plugins.load([str(file)])
+    assert verify(stores, checksums=True) == []
+    file.write_text(new)
+    plugins.load([str(file)])
+    drop(stores, "forest", TREE, method=LoadMethod.BOLT)
+    drop(stores, "topology", "Cy6", method=LoadMethod.BOLT)
+    found = stores.graph.read("MATCH (n:Node) RETURN DISTINCT n.topology AS topology")
+    assert found == [{"topology": "S3"}]
     rebuild(stores, method=LoadMethod.BOLT)
     assert verify(stores, checksums=True) == []
 
@@ -262,7 +294,7 @@ def test_a_new_schedule_on_a_forest_that_a_changed_plug_in_builds_differently_is
         plugins.load([str(file)])
         if tree == "0:1":
             ingest(stores, plan("S4", ["changing-tree"]))
-    with pytest.raises(RejectedError, match="now builds another forest S4:changing-tree") as error:
+    with pytest.raises(RejectedError, match=r"S4:changing-tree.* now builds differs") as error:
         ingest(stores, plan("S4", schedules=["forest(base=changing-tree)"]))
     drop_command = "starcast forest drop S4:changing-tree:1234"
     assert error.value.hint.endswith(f"{drop_command}; then ingest the forest again")

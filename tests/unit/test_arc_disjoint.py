@@ -81,7 +81,7 @@ def test_arc_disjoint_forests_have_the_requested_number_of_trees_up_to_the_maxim
     built = forest(network, "arc-disjoint", root, trees=trees, seed=data.draw(st.integers(0, 99)))
     assert built.trees == trees
     assert_arc_disjoint(built)
-    with refused(f"trees is {most + 1}, more than {most} on {network.spec}"):
+    with refused(f"trees is {most + 1}, but the maximum on {network.spec} is {most}"):
         forest(network, "arc-disjoint", root, trees=most + 1)
 
 

@@ -396,7 +396,7 @@ def test_a_download_of_jars_without_enough_disk_space_is_refused(
 ) -> None:
     """The free space is checked before the first request."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * system.MB}))
-    with pytest.raises(LimitError, match=r"needs 50 MB .* has 10 MB free"):
+    with pytest.raises(LimitError, match=r"needs 50 MB .* has only 10 MB free"):
         wanted.download(mirror.url, Silent())
     assert mirror.asked.total() == 0
 

@@ -64,7 +64,7 @@ def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) ->
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     """The nearest existing parent folder is checked. The error reports needed and free space."""
     system.require_space(tmp_path / "a" / "b", 1, "this")
-    words = r"this needs 1000000000000 MB below .*/a/b, and its disk has [0-9]+ MB free"
+    words = r"this needs 1000000000000 MB in .*/a/b, but its disk has only [0-9]+ MB free"
     with pytest.raises(LimitError, match=words):
         system.require_space(tmp_path / "a" / "b", 10**12, "this")
     assert not (tmp_path / "a").exists()

@@ -21,9 +21,9 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """The settings of an installation with one file each in home, cache and shared programs.
+    """The settings of an installation by root, without the system user.
 
-    The system user does not exist.
+    Its home, its cache and the folder of shared programs contain files.
     """
     monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")

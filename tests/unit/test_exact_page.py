@@ -119,7 +119,7 @@ def test_a_generated_table_without_a_marker_on_the_alltoall_page_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(exact_alltoall.TABLES, "nowhere", lambda: iter(["| a |"]))
-    with pytest.raises(ValueError, match="one table marked '<!-- table nowhere"):
+    with pytest.raises(ValueError, match="does not contain the mark '<!-- table nowhere"):
         exact_alltoall.page()
 
 

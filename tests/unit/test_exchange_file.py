@@ -156,7 +156,7 @@ FAILED = {"status": "failed", "error": "it failed", "costs": []}
 
 #: For each case: the path of a value in a file, the new value, and a part of the error message.
 INVALID: list[tuple[str, Any, str]] = [
-    ("format", "starcast experiments 2", "this version reads 'starcast experiments 1'"),
+    ("format", "starcast experiments 2", "starcast reads 'starcast experiments 1'"),
     ("format", GONE, "format: Field required"),
     ("experiments", GONE, "experiments: Field required"),
     ("experiments", twice, "two experiments have the same name"),
@@ -173,14 +173,14 @@ INVALID: list[tuple[str, Any, str]] = [
     ("run.algorithm", "nonsense", "unknown broadcast"),
     ("run.faults", ["99999"], "99999"),
     ("run.messages", 7, "has messages = 7"),
-    ("run.t_s", "1/0", "t_s: not a rational number"),
-    ("run.t_s", "9" * 5_000, "not a rational number"),
-    ("run.status", "failed", "contradict its status"),
-    ("run.error", "it failed", "contradict its status"),
-    ("run.costs", [], "contradict its status"),
+    ("run.t_s", "1/0", "t_s: not a nonnegative rational number"),
+    ("run.t_s", "9" * 5_000, "not a nonnegative rational number"),
+    ("run.status", "failed", "the status of a run does not match"),
+    ("run.error", "it failed", "the status of a run does not match"),
+    ("run.costs", [], "the status of a run does not match"),
     ("run.costs.0.time", "-1", "costs.0.time"),
-    ("run.costs.0", GONE, "contradict its status"),
-    ("run.costs", twice, "contradict its status"),
+    ("run.costs.0", GONE, "the status of a run does not match"),
+    ("run.costs", twice, "the status of a run does not match"),
     ("run.profile", [[1, 2]], "profile.0"),
     ("experiment.runs.0", lambda run: {**run, **FAILED}, "a failed run cannot have a step profile"),
     ("run.timings.build", float("nan"), "NaN is not a valid JSON number"),
@@ -201,7 +201,7 @@ def test_an_invalid_experiment_file_is_refused_with_a_one_line_message(
     put(content, path, value)
     with pytest.raises(InputError, match=re.escape(words)) as refused:
         read_file(write(tmp_path, content))
-    assert "is not a valid file of experiments: " in refused.value.message
+    assert "is not a valid experiment file: " in refused.value.message
     assert "\n" not in refused.value.message
     assert len(refused.value.message) < 600
 

@@ -235,7 +235,7 @@ def test_an_invalid_experiment_point_is_refused_with_a_hint() -> None:
 
 def test_a_grid_without_values_on_an_axis_is_refused() -> None:
     for axis in AXES:
-        with pytest.raises(InputError, match=f"the grid has no {axis}"):
+        with pytest.raises(InputError, match=f"the grid has no value for {axis}"):
             Grid({**GRID.as_json(), axis: []})
     with pytest.raises(InputError, match="the grid has no message_bytes"):
         Grid({"topology": "S5", "algorithm": "greedy"})
@@ -253,8 +253,8 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
         ({"message_bytes": "1/0"}, "message_bytes is '1/0', which is not a valid number"),
         ({"segments": 1.5}, "segments is 1.5, not an integer"),
         ({"messages": 0}, "segments is 0, less than 1"),
-        ({"messages": []}, "the grid has no messages"),
-        ({"copies": 5}, "copies is 5, more than 4 on S5"),
+        ({"messages": []}, "the grid has no value for messages"),
+        ({"copies": 5}, "copies is 5, but the maximum on S5 is 4"),
         ({"copies": 0}, "copies is 0"),
         ({"copies": "best"}, "copies is 'best', which is not an integer or degree"),
         ({"messages": "most"}, "messages is 'most', which is not an integer or best or degree"),
@@ -270,14 +270,14 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
         ({"faults": "120 nodes"}, "S5 has fewer than 120 nodes besides the root"),
         ({"faults": "1234"}, "1234"),
         ({"faults": "12345-54321"}, "is not a link of S5"),
-        ({"base": "greedy"}, "edge-disjoint takes no base"),
-        ({"algorithm": "greedy", "copies": 2}, "greedy takes no copies"),
+        ({"base": "greedy"}, "edge-disjoint has no argument 'base'"),
+        ({"algorithm": "greedy", "copies": 2}, "greedy has no argument 'copies'"),
         (
             {"algorithm": ["greedy", "multiple"], "copies": 2},
-            "neither greedy nor multiple takes copies",
+            "neither greedy nor multiple has an argument 'copies'",
         ),
-        ({"algorithm": "greedy", "messages": 2}, "greedy takes no messages"),
-        ({"messages": 2, "segments": 3}, "edge-disjoint takes no segments"),
+        ({"algorithm": "greedy", "messages": 2}, "greedy has no argument 'messages'"),
+        ({"messages": 2, "segments": 3}, "edge-disjoint has no argument 'segments'"),
         ({"messages": "best", "t_s": 0}, "no best number of segments"),
         (
             {"collective": "scatter", "algorithm": "perfectly-balanced", "messages": 6},
@@ -311,7 +311,7 @@ def test_a_number_of_message_pieces_is_passed_to_each_algorithm_as_segments_or_m
         (exchange, {}, 1),
     ):
         assert (point.arguments, point.messages) == (arguments, messages)
-    with refused("takes no segments or messages"):
+    with refused("has no argument 'segments' or 'messages'"):
         dataclasses.replace(exchange, segments=2)
 
 

@@ -97,7 +97,7 @@ CALLS: list[tuple[Callable[[], object], int, str]] = [
     (lambda: gzip.decompress(gzip.compress(b"x")[:-9]), 2, f"{UNDECODABLE}Compressed file ended"),
     (lambda: list(csv.reader(["x" * 200_000])), 2, f"{UNDECODABLE}field larger than field limit"),
     (lambda: ET.XML("<a>"), 2, f"{UNDECODABLE}no element found: line 1"),
-    (lambda: subprocess.run(["false"], check=True), 4, "a program failed: Command '['false']'"),
+    (lambda: subprocess.run(["false"], check=True), 4, "an external program failed: Command"),
     (lambda: psycopg.connect("no=1"), 4, "PostgreSQL failed: ProgrammingError: invalid connection"),
 ]
 

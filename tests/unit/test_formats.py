@@ -532,7 +532,7 @@ def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(built: Schedu
         ("goal", {"unit_bytes": 10**400}, "unit_bytes is out of range"),
         ("chrome-trace", {"execution": "clocked"}, "unknown execution model 'clocked'"),
         ("goal", {"execution": "synchronous"}, "has no option 'execution'"),
-        ("goal", {"dialect": "simgrid"}, "unknown dialect 'simgrid'"),
+        ("goal", {"dialect": "simgrid"}, "unknown GOAL dialect 'simgrid'"),
         ("csv", {"dialect": "atlahs"}, "has no option 'dialect'"),
         ("csv", {"tree": 1}, "has no option 'tree'"),
     ],

@@ -114,7 +114,7 @@ def test_distances_up_to_254_are_stored_as_uint8(nodes: int, dtype: type) -> Non
 FAULTS: dict[str, tuple[Callable[[Topology], None], str]] = {
     "a port is not one to one": (
         lambda t: t._table[0].put(2, 0),  # type: ignore[attr-defined]
-        "the port 1 of Broken6 leads two nodes to the same node",
+        "the port 1 of Broken6 does not lead to every node exactly once",
     ),
     "a reverse port does not lead back": (
         lambda t: setattr(t, "reverse_port", lambda port: 4 - port),
@@ -312,7 +312,7 @@ def test_labels_in_upper_and_lower_case_can_name_different_nodes(tmp_path: Path)
     with refused("'A-A' is not a link of Barbell6"):
         bind([spec, link], {"topology": "Barbell6", "link": "A-A"})
     pattern = Parameter("pattern", Type("pattern"), "a pattern")
-    with refused("the labels of Barbell6 have no patterns"):
+    with refused("Barbell6 has no label patterns"):
         bind([spec, pattern], {"topology": "Barbell6", "pattern": "*"})
 
 

@@ -246,8 +246,8 @@ def test_a_spec_matches_the_pattern_of_exactly_one_family(spec: str) -> None:
         ("Circ12,2,4", "the steps 2, 4 of the circulant graph are invalid"),
         ("Circ12,3,1", "the steps 3, 1 of the circulant graph are invalid"),
         ("Circ12,7", "the steps 7 of the circulant graph are invalid"),
-        ("RR9,3,1", "out of range for a random regular graph: 9 nodes of degree 3"),
-        ("RR9,10,1", "out of range for a random regular graph: 9 nodes of degree 10"),
+        ("RR9,3,1", "cannot build a random regular graph of 9 nodes with degree 3"),
+        ("RR9,10,1", "cannot build a random regular graph of 9 nodes with degree 10"),
         ("K254,254", "the node 'a1' has 254 links"),
     ],
 )

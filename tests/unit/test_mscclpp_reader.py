@@ -270,7 +270,7 @@ def test_a_unit_can_be_sent_over_switches_to_at_most_256_receivers(
         assert simulate(read(made, tmp_path, collective, spec)).complete
     else:
         with refused(
-            "sends unit 0 to rank 257, but a unit can have at most 256 receivers over switches",
+            "sends unit 0 to rank 257, but a unit can be sent through switches to at most 256",
             exit_code=7,
         ):
             read(made, tmp_path, collective, spec)
@@ -534,7 +534,7 @@ def test_the_error_for_an_invalid_operation_in_an_mscclpp_plan_states_the_proble
         ('"allgather"', '"sendrecv"', "the file is for the collective 'sendrecv', not allgather"),
         ('"allgather"', f'"{"x" * 999}"', "collective: String should have at most 40 characters"),
         ('"allgather"', '"custom"', "the file is for the collective 'custom', not allgather"),
-        ('"id": 1', '"id": 3', "the plan has GPU 3 in the place of GPU 1"),
+        ('"id": 1', '"id": 3', "the plan lists GPU 3 instead of GPU 1"),
         ('"input_chunks": 1', '"input_chunks": 40000', "gpus.0.input_chunks: Input should be less"),
         ('"output_chunks": 4', '"output_chunks": 5', "buffers of 5 chunks cannot be divided"),
         (

@@ -215,7 +215,7 @@ def test_a_requested_bound_is_a_row_of_the_cost_table() -> None:
 def test_a_bound_for_more_copies_than_arc_disjoint_trees_is_refused() -> None:
     given = ("Mesh3x4", "broadcast", "all", Fraction(1), UNIT)
     assert lower_bound(*given, copies=2).bytes == 1
-    with refused("copies is 3, more than 2 on Mesh3x4"):
+    with refused("copies is 3, but the maximum on Mesh3x4 is 2"):
         lower_bound(*given, copies=3)
 
 

@@ -230,10 +230,10 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
             '{"nodes": ' + "[" * 10**5,
             "the file is not JSON: the text is nested too deeply",
         ),
-        ("x.json", '{"nodes": [1]}', "the file has no list 'nodes' of objects"),
-        ("x.json", '{"nodes": []}', "the file has no list 'links' of objects"),
+        ("x.json", '{"nodes": [1]}', "no list of JSON objects under the key 'nodes'"),
+        ("x.json", '{"nodes": []}', "no list of JSON objects under the key 'links'"),
         ("x.json", json.dumps({**JSON, "links": [{"source": "a", "target": "x"}]}),
-         "link 1 joins 'a' to 'x', which are not both nodes"),
+         "link 1 joins 'a' to 'x', of which at least one is not a node"),
         ("x.json", json.dumps({"nodes": [{"id": 1}, {"id": "1"}], "links": []}),
          "two nodes have the same id"),
         ("x.json", json.dumps({**JSON, "directed": True, "links": JSON_LINKS}),
@@ -282,8 +282,8 @@ MARKET = "%%MatrixMarket matrix coordinate pattern symmetric\n"
         ("x.mtx", MARKET.replace("symmetric", "general") + "2 2 1\n2 1\n",
          "line 3: the link from '2' to '1' has no reverse"),
         ("x.graphml", GRAPHML.replace('target="2"', 'target="5"'),
-         "line 4 joins '1' to '5', which are not both nodes"),
-        ("x.graphml", GRAPHML.replace(' target="2"', ""), "line 4 joins '1' to '', which are not"),
+         "line 4 joins '1' to '5', of which at least one is not a node"),
+        ("x.graphml", GRAPHML.replace(' target="2"', ""), "line 4 joins '1' to '', of which at"),
         ("x.graphml", GRAPHML.replace('<node id="2"/>', '<node id="1"/>'),
          "line 3 repeats the node '1'"),
         ("x.graphml", GRAPHML.replace('<edge source="1"', '<edge id="e" source="0"').replace(
@@ -382,7 +382,7 @@ def test_a_string_is_treated_as_a_file_path_if_it_has_a_slash_or_a_known_suffix(
     for path in ("x.csv", "./x.csv", str(tmp_path / "x.csv")):
         assert network(path) == made
     assert network("./plain", name="x") == network(Path("plain"), name="x") == made
-    with refused("'plain' is not the path of a file"):
+    with refused("'plain' is not written like the path of a network file"):
         network("plain")
     with refused("missing.csv cannot be read: No such file"):
         network("missing.csv")
@@ -537,7 +537,7 @@ def test_files_that_exceed_the_size_limit_or_the_memory_are_refused(
     with pytest.raises(LimitError):
         read(gzip.compress(b"a b\n" * 10**6), "x.txt.gz")
     monkeypatch.setattr(memory, "physical", lambda: 1000)
-    with refused("x.txt: not enough memory for the ports of 9 links: about 0.0 GB", exit_code=7):
+    with refused("x.txt: there is not enough memory for the ports of 9 links", exit_code=7):
         read("\n".join(f"{node} {node + 1}" for node in range(9)), "x.txt")
 
 

@@ -242,7 +242,7 @@ def test_two_networks_cannot_have_the_same_spec() -> None:
     made = network([("a", "b"), ("b", "c")], name="twice")
     other = network([("a", "b"), ("a", "c")], name="other")
     other.spec = made.spec
-    with refused(f"another network has the spec '{made.spec}'"):
+    with refused(f"another network with the spec '{made.spec}' is already in use"):
         networks.remember(other)
 
 

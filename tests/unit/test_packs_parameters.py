@@ -106,7 +106,7 @@ def test_the_error_for_a_value_of_the_wrong_type_states_what_is_expected(written
 
 def test_an_unknown_type_in_a_declaration_is_refused() -> None:
     for written in ["integer", "list of list of int", "string >= 1", "int>=1", "List of int", ""]:
-        with pytest.raises(InputError, match=f"unknown type '{written}'") as caught:
+        with pytest.raises(InputError, match=f"'{written}' is not a valid type") as caught:
             Type.parse(written)
         assert ", ".join(KINDS) in caught.value.hint
 

@@ -81,7 +81,7 @@ def take_key(pack: Path) -> None:
 BROKEN = [
     (break_key, "claims.toml:15: claim MYPAPER.diameter has the unknown key 'statment'"),
     (remove_check, "claims.toml:13: claim MYPAPER.diameter has no check"),
-    (misspell_check, "checks.py:14: claim MYPAPER.dimeter of this check is a conjunction, or is"),
+    (misspell_check, "checks.py:14: this check names the claim MYPAPER.dimeter, which is a"),
     (repeat_check, "checks.py:20: claim MYPAPER.children has two checks"),
     (repeat_check_in_another_module, "more.py:14: claim MYPAPER.diameter has two checks"),
     (break_module, "checks.py:8: ZeroDivisionError: division by zero"),
@@ -205,7 +205,7 @@ def test_a_paper_pack_whose_files_are_too_large_is_refused(
 ) -> None:
     monkeypatch.setattr(packs, "_MAX_BYTES", 10**6)
     (pack / "data.bin").write_bytes(b"a" * 10**6)
-    with pytest.raises(InputError, match=r"the files in .*/mypaper have more than 1 MB"):
+    with pytest.raises(InputError, match=r"the files in .*/mypaper are larger than 1 MB"):
         load(pack)
 
 
@@ -318,7 +318,7 @@ def test_a_new_paper_pack_cannot_have_the_key_of_a_built_in_paper(tmp_path: Path
 def test_a_single_file_of_a_paper_pack_cannot_be_loaded_as_a_plug_in(name: str, pack: Path) -> None:
     with pytest.raises(InputError, match="is a file of a paper pack") as caught:
         plugins.load([str(pack / name)])
-    assert caught.value.hint == f"name the folder: {pack}"
+    assert caught.value.hint == f"name the folder of the pack: {pack}"
 
 
 def test_the_plural_noun_in_the_declaration_of_a_family_must_end_in_s() -> None:

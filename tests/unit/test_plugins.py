@@ -52,7 +52,7 @@ BUILDS: dict[str, Callable[[], object]] = {
     "algorithm": lambda: schedule("S4", "gather", "f"),
     "family": lambda: topology("F4"),
 }
-NOT_A_VALUE = "the parameter 'x' of 'f' is not an int or a str"
+NOT_A_VALUE = "the parameter 'x' of 'f' is not declared correctly as an int or a str"
 
 
 @pytest.mark.parametrize("spec", ["R4", "R5", "S4", "S5,2", "Q3", "AG4"])
@@ -124,7 +124,7 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
     with refused("shift is '2', not an integer"):
         forest("S4", "mine", shift="2")
     for text in ("a,b", "a:b", "(a)", "12", "-3"):  # ids with these texts could not be parsed
-        with refused("not a single word"):
+        with refused("which is not a valid word"):
             forest("S4", "mine", shift=1, mood=text)
     with refused("mine.py:3) raised AssertionError: do not shout"):
         forest("S4", "mine", shift=1, mood="angry")
@@ -342,7 +342,7 @@ def test_a_family_whose_generators_do_not_reach_all_nodes_is_refused(
 def test_family_patterns_with_characters_that_no_topology_spec_may_contain_are_refused(
     load: Callable[[str], None], pattern: str, character: str
 ) -> None:
-    with refused("mine.py:2: the pattern of 'f' contains ", character):
+    with refused("mine.py:2: the pattern of the family 'f' contains ", character):
         load(f"@starcast.family('f', pattern=r'''{pattern}''', source='x')\ndef f(n): ...")
 
 
@@ -374,7 +374,7 @@ def test_a_forest_id_with_special_characters_is_escaped_in_dot_and_svg(
     assert dot.startswith('digraph "S3:mine(mood=a\\"b\\\\c<d>&):123" {')
     picture = ET.fromstring(draw_forest(built))  # noqa: S314 - our own
     assert word in "".join(picture.itertext())
-    with refused("not a single word"):
+    with refused("which is not a valid word"):
         forest("S3", "mine", mood="a\x01")
 
 

@@ -200,7 +200,7 @@ def test_a_search_does_not_start_from_a_forged_record(lab: Lab, tmp_path: Path) 
 def test_random_seeds_that_no_record_can_contain_are_refused_before_the_first_search(
     lab: Lab, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="the random seeds 2147483648 to 2147483649 are not"):
+    with pytest.raises(InputError, match="of all jobs, 2147483648 to 2147483649, must be"):
         lab.search("bisection-width", "S4,2", seed=2**31 - 2, seeds=2, jobs=2)
     assert not (tmp_path / "home" / "records").exists()
 

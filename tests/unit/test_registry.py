@@ -56,8 +56,8 @@ def test_arguments_of_a_construction_have_defaults_or_are_required() -> None:
 
 def test_the_hint_for_a_negative_index_argument_names_the_maximum_if_there_is_one() -> None:
     for maximum, hint in (
-        (lambda _: 3, "use a number from 0 to 3"),
-        (None, "use a number from 0"),
+        (lambda _: 3, "use an integer from 0 to 3"),
+        (None, "use an integer of 0 or more"),
     ):
         with pytest.raises(InputError) as refusal:
             Argument("i", "an index", kind="index", maximum=maximum).check(topology("S4"), -1)

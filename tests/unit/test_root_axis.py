@@ -133,12 +133,12 @@ def test_a_root_whose_label_is_the_word_centre_is_stored_by_its_rank() -> None:
 @pytest.mark.parametrize(
     ("spec", "root", "message"),
     [
-        ("Mesh4x5", "99", "the root '99' is not on Mesh4x5: '99' is not a node of Mesh4x5"),
-        ("Mesh4x5", "", "the root '' is not on Mesh4x5"),
-        ("Mesh4x5", "#20", "the root '#20' is not on Mesh4x5: Mesh4x5 has no node of rank 20"),
-        ("S4", "1123", "the root '1123' is not on S4"),
+        ("Mesh4x5", "99", "the root '99' is not valid on Mesh4x5: '99' is not a node of Mesh4x5"),
+        ("Mesh4x5", "", "the root '' is not valid on Mesh4x5"),
+        ("Mesh4x5", "#20", "the root '#20' is not valid on Mesh4x5: Mesh4x5 has no"),
+        ("S4", "1123", "the root '1123' is not valid on S4"),
         ("S4", "#" + "9" * 30, "the root '#999"),
-        ("S4", "center", "the root 'center' is not on S4"),
+        ("S4", "center", "the root 'center' is not valid on S4"),
     ],
 )
 def test_a_root_that_is_not_a_node_is_refused(spec: str, root: str, message: str) -> None:

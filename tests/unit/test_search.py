@@ -223,7 +223,7 @@ def test_searches_with_unknown_engines_problems_arguments_or_topologies_are_refu
         ("bisection-width", "S4", {"congestion": 2}, "has no argument 'congestion'"),
         ("congestion-trees", "S4", {"congestion": 0}, "congestion is 0"),
         ("congestion-trees", "S4", {"congestion": True}, "congestion is True"),
-        ("congestion-trees", "S4", {"congestion": 2**31}, "congestion is 2147483648, more than"),
+        ("congestion-trees", "S4", {"congestion": 2**31}, "congestion is 2147483648, but"),
         ("fault-diameter", "S2", {}, "not defined on S2"),
         ("fault-diameter", "X2", {}, "unknown topology"),
     ]
@@ -235,7 +235,7 @@ def test_searches_with_unknown_engines_problems_arguments_or_topologies_are_refu
 def test_random_seeds_that_no_record_can_contain_are_refused() -> None:
     Budget(seed=2**31 - 2, jobs=2)
     for seed, jobs in ((-1, 1), (2**31, 1), (2**31 - 1, 2)):
-        with pytest.raises(InputError, match=f"the random seeds {seed} to {seed + jobs - 1} are"):
+        with pytest.raises(InputError, match=f"of all jobs, {seed} to {seed + jobs - 1}, must"):
             Budget(seed=seed, jobs=jobs)
 
 
@@ -337,11 +337,11 @@ def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
         with pytest.raises(LimitError, match=f"only on topologies of at most {most} nodes"):
             search(problem, spec)
     for spec, needed in (("S10", 330), ("Q16", 7)):
-        message = f"needs about {needed} MB, but the limit is {needed - 1} MB"
+        message = f"needs about {needed} MB of memory, but the limit is {needed - 1} MB"
         with pytest.raises(LimitError, match=message):
             search("one-port-broadcast", spec, Budget(memory=needed - 1))
     method = find_problem("edge-disjoint-trees")(topology("S7"), {}).methods()[-1]
-    with pytest.raises(LimitError, match=r"needs about 359 MB, but the limit is 200 MB"):
+    with pytest.raises(LimitError, match=r"needs about 359 MB of memory, but the limit is 200 MB"):
         method.run(9, Budget(seconds=60, memory=200))
 
 

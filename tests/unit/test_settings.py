@@ -57,8 +57,8 @@ def test_flags_override_the_environment_which_overrides_the_settings_file_and_de
         (f"batch = {'[' * 5_000}{']' * 5_000}\n", "cannot be read as TOML: the text is nested"),
         (f"packs = {'[' * 5_000}{']' * 5_000}\n", "cannot be read as TOML: the text is nested"),
         (f"batch = {'9' * 5_000}\n", "starcast.toml cannot be read as TOML"),
-        ("packs = ['~nosuch-user/x']\n", "the setting 'packs' is invalid: the user of"),
-        ("home = '~nosuch-user/x'\n", "the setting 'home' is invalid: the user of"),
+        ("packs = ['~nosuch-user/x']\n", "the setting 'packs' is invalid: the user in"),
+        ("home = '~nosuch-user/x'\n", "the setting 'home' is invalid: the user in"),
         ("packs = [1]\n", "the setting 'packs.0' is invalid"),
         ("packs = 1\n", "the setting 'packs' is invalid"),
         ("neo4j_heap = 'lots'\n", "'neo4j_heap' is invalid: write a size such as 512m or 1g"),
@@ -283,11 +283,11 @@ def test_a_setting_with_a_path_in_the_home_of_an_unknown_user_is_refused(
 ) -> None:
     """The path may come from the environment or from a flag."""
     monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
-    with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
+    with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' is unknown"):
         Settings.load()
     result = CliRunner().invoke(app, ["--home", "~no-such-user/x", "status"])
     assert isinstance(result.exception, InputError)
-    assert "--home is invalid: the user of '~no-such-user/x'" in result.exception.message
+    assert "--home is invalid: the user in '~no-such-user/x'" in result.exception.message
 
 
 @pytest.mark.parametrize("name", ["neo4j_port", "neo4j_http_port", "postgres_port"])

@@ -141,7 +141,7 @@ def test_the_free_disk_space_is_checked_before_the_pages_of_a_site_are_rendered(
     before = contents(site)
     free = shutil.disk_usage(site)._replace(free=39 * 10**6)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
-    with pytest.raises(LimitError, match=r"the site needs 40 MB .* its disk has 39 MB free"):
+    with pytest.raises(LimitError, match=r"the site needs 40 MB .* its disk has only 39 MB free"):
         Publishing(Settings.load(home=site.parent / "home")).publish(site)
     assert contents(site) == before
 
@@ -162,7 +162,7 @@ def test_progress_messages_count_the_rendered_pages_and_all_known_pages(tmp_path
         Site(Settings.load(home=tmp_path), has_stores=False) as opened,
         pytest.raises(KeyboardInterrupt),
     ):
-        opened.build([], [], reporter)
+        opened.build(reporter)
     matches = [re.fullmatch(r"rendered (\S+) of (\S+) pages .*", line) for line in reporter.lines]
     counts = [[int(text.replace(",", "")) for text in found.groups()] for found in matches if found]
     assert [rendered for rendered, _ in counts] == [100, 200, 300]

@@ -82,7 +82,7 @@ class Argument:
         # The value becomes part of an id, so parsing the id must yield the same value.
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
-                f"{self.name} is {value!r}, not a single word",
+                f"{self.name} is {value!r}, which is not a valid word",
                 hint="use no spaces, commas, colons, equals signs or parentheses, at most "
                 f"{MAX_NAME} characters, and not only digits",
             )
@@ -96,10 +96,10 @@ class Argument:
         if self.kind == "integer":
             return int(value)
         if value < 0 or (maximum is not None and value > maximum):
-            end = "" if maximum is None else f" to {maximum}"
+            allowed = "of 0 or more" if maximum is None else f"from 0 to {maximum}"
             raise InputError(
                 f"{self.name} is {value}, which is out of range on {topology.spec}",
-                hint=f"use a number from 0{end}",
+                hint=f"use an integer {allowed}",
             )
         return int(value)
 
@@ -299,7 +299,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             names = ", ".join(other.name for other in self.supported(topology))
             raise InputError(
                 f"{entry} is not defined on {topology.spec}: {reason}",
-                hint=f"{self.noun}s on {topology.spec}: {names or 'none'}",
+                hint=f"{self.noun}s that are defined on {topology.spec}: {names or 'none'}",
             )
 
     def __getitem__(self, name: str) -> AnyEntry:
@@ -454,7 +454,8 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
     is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     if kind is None or is_variadic or (has_default and _KINDS.get(type(default)) != kind):
         raise InputError(
-            f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
+            f"{origin}: the parameter '{parameter.name}' of '{name}' is not declared correctly as"
+            " an int or a str",
             hint=f"write '{parameter.name}: int' or '{parameter.name}: str', without an asterisk;"
             " a default must have the same type",
         )
@@ -490,7 +491,8 @@ def write_template(kind: str, name: str, folder: Path) -> tuple[Path, str]:
         )
     if not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise InputError(
-            f"'{name}' is not a valid name", hint="write lower-case words joined by hyphens"
+            f"'{name}' is not a valid name",
+            hint=f"write lower-case words joined by hyphens, at most {MAX_NAME} characters",
         )
     function = name.replace("-", "_")
     # `load` refuses a plug-in file with the name of an installed module, which it would hide.

@@ -114,7 +114,8 @@ def load_folder(folder: Path) -> None:
     if not (folder / CLAIMS).is_file():
         raise InputError(
             f"the folder {folder} is not a paper pack: it has no {CLAIMS}",
-            hint="name the folder that contains claims.toml; 'starcast claims new' writes a pack",
+            hint="name the folder that contains claims.toml, or create a pack with 'starcast claims"
+            " new'",
         )
     shipped()  # creates the parent package of all packs
     name = _name_module(folder)
@@ -165,7 +166,7 @@ def _load(pack: Pack, create: Callable[[], object]) -> None:
         reason = traceback.format_exception_only(error)[-1].strip()
         raise InputError(
             f"{locate(error, pack) or pack.folder}: {reason}",
-            hint="correct the pack; STARCAST_DEBUG=1 shows its traceback",
+            hint="correct the pack; set STARCAST_DEBUG=1 to see the traceback of the error",
         ) from error
     finally:
         sys.dont_write_bytecode = before
@@ -220,7 +221,7 @@ def read_files(folder: Path) -> tuple[tuple[str, bytes], ...]:
         }
         if sum(path.stat().st_size for path in files.values()) > _MAX_BYTES:
             raise InputError(
-                f"the files in {folder} have more than {_MAX_BYTES // MB} MB in total",
+                f"the files in {folder} are larger than {_MAX_BYTES // MB} MB in total",
                 hint="remove the files that the checks do not read",
             )
         return tuple((name, path.read_bytes()) for name, path in files.items())

@@ -214,7 +214,7 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
     except BaseException as error:
         raise InputError(
             f"{noun} ({origin}) raised {describe(error)}",
-            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+            hint="correct the plug-in; set STARCAST_DEBUG=1 to see the traceback of the error",
         ) from error
 
 
@@ -284,7 +284,7 @@ def located(noun: str, origin: Origin) -> Iterator[None]:
             raise
         raise InputError(
             f"{noun} ({origin}) returned a value that cannot be read: {describe(error)}",
-            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+            hint="correct the plug-in; set STARCAST_DEBUG=1 to see the traceback of the error",
         ) from error
 
 
@@ -326,8 +326,8 @@ def load(names: Iterable[str]) -> None:
             path.suffix == ".py" and path.with_name(packs.CLAIMS).is_file()
         ):
             raise InputError(
-                f"the plug-in '{name}' is a file of a paper pack",
-                hint=f"name the folder: {path.parent}",
+                f"'{name}' is a file of a paper pack, not a plug-in",
+                hint=f"name the folder of the pack: {path.parent}",
             )
         if name.endswith(".py"):
             _import(name, partial(_import_file, path))
@@ -394,7 +394,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
     except BaseException as error:  # includes SystemExit, which would end the command
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {describe(error)}",
-            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+            hint="correct the plug-in; set STARCAST_DEBUG=1 to see the traceback of the error",
         ) from error
 
 
@@ -461,7 +461,9 @@ def _import_file(path: Path) -> None:
     from starcast.catalogue import packs  # noqa: PLC0415
 
     if not path.is_file():
-        raise InputError(f"the plug-in {path} is not a file", hint="name a .py file")
+        raise InputError(
+            f"the plug-in {path} is not an existing file", hint="name an existing .py file"
+        )
     if not packs.is_sent(path) and is_installed(path.stem, path):
         raise InputError(
             f"the plug-in {path} has the name of a module of Python or of an installed package",

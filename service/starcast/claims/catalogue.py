@@ -369,15 +369,15 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         return only()
     if given is None or not entry.notation:
         raise InputError(
-            "the notation or the sizes are missing", hint="write `notation` and `sizes`"
+            "the key 'notation' or the key 'sizes' is missing or empty", hint="write both keys"
         )
     keys = {*LEVELS, "beyond"} if given.only is None else {"only"}
     unused = given.model_fields_set - (SizesEntry.model_fields.keys() if given.family else keys)
     if unused or (given.family and given.only):
         raise InputError(
-            "the sizes have keys that exclude each other: "
+            "'sizes' has keys that are not a valid combination: "
             f"{', '.join(sorted(given.model_fields_set))}",
-            hint="write `only`, or a list for each level, or `family` with its keys",
+            hint="write 'only', or a list for each level, or 'family' with its keys",
         )
     levels = [given.quick, given.full, given.deep]
     if given.family is None:
@@ -385,7 +385,8 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         added = [each or () for each in levels] if given.only is None else [given.only, (), ()]
         if not added[0] or any(isinstance(each, int) for each in added):
             raise InputError(
-                "no list of sizes is given, neither `only` nor `quick`",
+                "without the key 'family', 'sizes' must contain lists of topologies: 'only', or"
+                " 'quick' and optionally other levels",
                 hint='write sizes = { only = ["S4", "S5"] }',
             )
         lists = accumulate(added, lambda before, more: (*before, *more))
@@ -394,8 +395,8 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
     else:
         if given.family not in FAMILIES or not all(isinstance(each, int) for each in levels):
             raise InputError(
-                f"sizes with a family need one of {', '.join(FAMILIES)}, and the largest n of each"
-                " level",
+                "'sizes' with the key 'family' must name one of the families"
+                f" {', '.join(FAMILIES)}, and state the largest n for each level",
                 hint='write sizes = { family = "star", quick = 5, full = 6, deep = 7 }, or list'
                 " the topologies of each level without a family",
             )
@@ -406,11 +407,11 @@ def _read_sizes(entry: ClaimEntry) -> Sizes:
         if spec in sizes.beyond and spec in sizes.deep:
             raise InputError(
                 f"the size {spec} is both within and beyond the scope of the claim",
-                hint=f"remove {spec} from `beyond`, or from the other sizes",
+                hint=f"remove {spec} from 'beyond', or from the other sizes",
             )
     if not sizes.quick:
         raise InputError(
-            "the level quick has no sizes", hint="increase `quick`, or shorten the list `omit`"
+            "the level quick has no sizes", hint="increase 'quick', or shorten the list 'omit'"
         )
     return sizes
 
@@ -427,8 +428,8 @@ def _join(pack: Pack, file: PackFile, entries: dict[str, Claim]) -> dict[str, Cl
     checks = registered_checks(pack.module)
     for claim_id in checks.keys() - {entry.id for entry in file.claims if not entry.conjunction}:
         raise InputError(
-            f"{checks[claim_id].origin}: claim {claim_id} of this check is a conjunction, or is not"
-            f" in {packs.CLAIMS}",
+            f"{checks[claim_id].origin}: this check names the claim {claim_id}, which is a"
+            f" conjunction or is not in {packs.CLAIMS}",
             hint=f"correct the id, or add the claim to {packs.CLAIMS}",
         )
     joined = dict(entries)

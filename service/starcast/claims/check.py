@@ -292,9 +292,9 @@ class ClaimCheck(CachedTopology):
         if not self.correct_statement:
             caller = sys._getframe(1)  # noqa: SLF001 - the line of the check, for the message
             raise InputError(
-                f"{caller.f_code.co_filename}:{caller.f_lineno}: the claim of this check has no"
-                " correction",
-                hint="write `correction` in claims.toml, or remove the call",
+                f"{caller.f_code.co_filename}:{caller.f_lineno}: this check calls correction(), but"
+                " its claim has no correction",
+                hint="add the key 'correction' to the claim in claims.toml, or remove the call",
             )
         return self._aside("instead", self.correct_statement)
 

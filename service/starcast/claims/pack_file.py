@@ -167,11 +167,12 @@ def write_template(folder: Path) -> str:
     key = _key_of(folder)
     if not key:
         raise InputError(
-            f"the name of {folder} has no letters to form a key", hint="choose another name"
+            f"the name of {folder} has no letters to form the paper's key",
+            hint="choose another name",
         )
     if key in {read_pack_file(pack.folder / packs.CLAIMS).key for pack in packs.shipped()}:
         raise InputError(
-            f"the name of {folder} forms the key {key}, which a built-in paper pack has",
+            f"the name of {folder} gives the key {key}, which a built-in paper pack has",
             hint="choose another name",
         )
     try:

@@ -433,9 +433,13 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
     )
     first, second = (storage.load_words(session, run.id) for run in (old, new))
     unasked = {claim for claim in first if not _is_requested(claim, new)}
-    # Claims that no longer exist come last.
-    names = [claim for claim in dict.fromkeys([*claims(), *sorted(first)]) if claim not in unasked]
-    verdicts = [(claim, first.get(claim, ""), second.get(claim, "")) for claim in names]
+    # Claims that no longer exist, or whose pack is not loaded, come last.
+    names = dict.fromkeys([*claims(), *sorted({*first, *second})])
+    verdicts = [
+        (claim, first.get(claim, ""), second.get(claim, ""))
+        for claim in names
+        if claim not in unasked
+    ]
     columns = ("id", "before", "after")
     rows = [dict(zip(columns, row, strict=True)) for row in verdicts if row[1] != row[2]]
     scopes = [f"run {run.id} ({storage.describe_scope(run)})" for run in (old, new)]

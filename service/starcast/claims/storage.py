@@ -162,10 +162,12 @@ def load_newest(session: Session, before: int | None = None) -> ClaimRun:
         query = query.where(ClaimRun.id < before)
     run = session.scalar(query.limit(1))
     if run is None:
-        earlier = "" if before is None else f" before run {before}"
+        if before is not None:
+            raise NotFoundError(
+                f"no verification run before run {before} is stored", hint="choose a later run"
+            )
         raise NotFoundError(
-            f"no verification run is stored{earlier}",
-            hint="run 'starcast claims check' to store a run",
+            "no verification run is stored", hint="run 'starcast claims check' to store a run"
         )
     return run
 

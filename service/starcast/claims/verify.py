@@ -117,7 +117,10 @@ def requested_sizes(
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
     if not sizes or isinstance(sizes, str):
-        raise InputError(f"{sizes!r} is not a list of sizes", hint='write ["S4", "S5"]')
+        raise InputError(
+            f"{sizes!r} is not a list of one or more sizes",
+            hint='write a list such as ["S4", "S5"]',
+        )
     for spec in sizes:
         if not applies_to(claim, spec):
             quick = ", ".join(claim.sizes.quick)

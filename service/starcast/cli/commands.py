@@ -49,7 +49,9 @@ _PORTS = {
     ],
     "neo4j_http_port": Annotated[
         int | None,
-        typer.Option(help="Port of Neo4j Browser (default: the port used last; at first 7474)."),
+        typer.Option(
+            help="Port of Neo4j Browser (default: the port used last; 7474 at the first start)."
+        ),
     ],
 }
 #: Files that --install-completion writes, relative to the user's home directory.
@@ -438,7 +440,7 @@ def logs(
     ] = None,
     home: context.HomeOption = None,
     lines: Annotated[
-        int, typer.Option("--lines", "-n", min=0, help="Number of lines of each log.")
+        int, typer.Option("--lines", "-n", min=0, help="Number of lines to print of each log.")
     ] = 20,
     follow: Annotated[
         bool,
@@ -459,7 +461,8 @@ def logs(
     files = [folder / f"{name}.log" for name in servers or ServerName]
     if missing := [file for file in files if not file.exists()]:
         raise NotFoundError(
-            f"there is no log {missing[0]}", hint="run 'starcast up' to start the servers"
+            f"the log file {missing[0]} does not exist",
+            hint="run 'starcast up' to start the servers",
         )
     # tail must follow the name, not the open file, because `up` replaces the log by a new file.
     options = ["--follow=name", "--retry"] if follow else []

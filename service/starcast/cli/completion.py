@@ -29,8 +29,8 @@ _TOPOLOGIES = (
     *(f"Q{d}" for d in range(2, 13)),
 )
 _KINDS = ("topology", "forest", "schedule")
-#: SQL statement that lists the ids of one kind, and the names of networks for the kind topology,
-#: because names can be written instead of specs.
+#: SQL statement that lists the ids of the stored artifacts of one kind. For the kind topology, it
+#: also lists the specs and names of stored networks, because commands accept both.
 _STORED = """
 SELECT id FROM (
     SELECT kind, id FROM materialization

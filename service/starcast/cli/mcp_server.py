@@ -6,18 +6,19 @@ Operations run in worker processes, whose time and memory are limited.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import mcp_types
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resources import FileResource
 from mcp.server.mcpserver.tools import Tool
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from starcast.cli import operations
 from starcast.lab import Lab
@@ -25,6 +26,7 @@ from starcast.stores.failures import LOG_LINES, translate
 from starcast.support import log
 from starcast.support.errors import InputError, StarcastError, UnavailableError, check_parameters
 from starcast.support.installation import data_folder
+from starcast.support.json_files import describe_error
 from starcast.support.settings import Settings
 from starcast.support.table import Table
 from starcast.support.text import dump_json
@@ -58,6 +60,15 @@ _INSTRUCTIONS = (
 #: Parameters that accept file paths in Python. Tools refuse values with a slash for these
 #: parameters.
 _NAMES = {"topology", "source", "construction", "algorithm"}
+#: Parts of the docstrings of operations that do not concern tools, which refuse files: about files,
+#: the shell, and objects of Python.
+_NOT_FOR_TOOLS = re.compile(
+    r"[,;] (?:or )?a (?:file with a network|file that [^;]*|schedule file, such as mine\.csv)"
+    r"|, or a \.cypher file|, a \.cypher file without a header, or - [^:]*(?=\.)"
+    r"|, or all for a schedule file|\s*Omit it for a forest from a file\.| or a file(?= are)"
+    r"|: name=TEXT for a string[^.]*|; a list or a number can be written as JSON[^.]*'(?=\.)"
+    r"|\s*\bIn a shell, (?:[^\n]|\n(?!\n))*|\s*\bIn Python, [^.]*\.(?=\s|$)",
+)
 _SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 
 
@@ -102,18 +113,22 @@ def serve(settings: Settings) -> None:
 
 
 class _StrictTool(Tool):
-    """A tool that refuses unknown parameters, which the SDK would ignore."""
+    """A tool that checks its arguments; the SDK would ignore unknown parameters."""
 
     async def run(self, arguments: dict[str, Any], *others: Any, **options: Any) -> Any:
-        """Run the tool, after checking the names of its arguments.
+        """Run the tool, after checking its arguments.
 
         Raises:
-            ToolError: an argument is not a parameter of the tool, or the operation failed.
+            ToolError: an argument is not a parameter of the tool, or has a wrong type; or the
+                operation failed.
         """
         try:
             check_parameters(f"the tool {self.name}", arguments, self.parameters["properties"])
+            self.fn_metadata.validate_arguments(arguments)
         except InputError as error:
             raise _as_tool_error(error) from None
+        except ValidationError as error:
+            raise ToolError(f"an argument is invalid: {describe_error(error)}") from None
         return await super().run(arguments, *others, **options)
 
 
@@ -145,7 +160,7 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
         for each in operations.expanded(known)
         if each.name not in _NOT_ASKED
     ]
-    tool.__name__, tool.__doc__ = operation.__name__, about.text
+    tool.__name__, tool.__doc__ = operation.__name__, _NOT_FOR_TOOLS.sub("", about.text)
     tool.__signature__ = Signature(asked, return_annotation=str)  # type: ignore[attr-defined]
     tool.__annotations__ = {each.name: each.annotation for each in asked} | {"return": str}
     return tool
@@ -154,6 +169,8 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
 def _as_field(parameter: Parameter, meaning: str) -> Parameter:
     """Convert a parameter of an operation to an optional or required parameter of a tool.
 
+    As in Python, numbers can be JSON numbers, and a list of one string can be the string.
+
     Args:
         parameter: the parameter of the operation.
         meaning: the description of the parameter, which MCP clients see.
@@ -161,6 +178,12 @@ def _as_field(parameter: Parameter, meaning: str) -> Parameter:
     kind, shell = operations.kind_of(parameter.annotation)
     if shell.type is dict:
         kind = dict[str, Any]
+    elif kind is str and shell.type is str:
+        # The annotation of the operation is a string, such as "float | str | Fraction".
+        accepted = str(get_args(parameter.annotation)[0])
+        kind = str | int | float if "float" in accepted else str | int if "int" in accepted else str
+    elif kind == list[str]:
+        kind = list[str] | str
     if parameter.kind is Parameter.VAR_POSITIONAL:
         kind = list[kind]  # type: ignore[valid-type]
     is_required = parameter.default is Parameter.empty and (
@@ -168,6 +191,7 @@ def _as_field(parameter: Parameter, meaning: str) -> Parameter:
         or parameter.kind is Parameter.POSITIONAL_ONLY
         or shell.required
     )
+    meaning = _NOT_FOR_TOOLS.sub("", meaning)
     annotation: Any = Annotated[kind if is_required else kind | None, Field(description=meaning)]
     default = Parameter.empty if is_required else None
     return Parameter(parameter.name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
@@ -209,7 +233,7 @@ def _refuse_file(name: str, value: Any) -> None:
     is_path = value == "-" or value.startswith(("/", ".", "~")) or (name in _NAMES and "/" in value)
     is_path = not is_text and (is_path or value.lower().endswith(_SUFFIXES))
     if is_path or os.path.isfile(value):  # noqa: PTH113 - never raises
-        raise InputError(f"tools do not read files: '{value}'", hint="use a name or a spec")
+        raise InputError(f"MCP tools do not read files: '{value}'", hint="use a name or a spec")
 
 
 def _write(result: Any) -> str:

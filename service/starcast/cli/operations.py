@@ -106,9 +106,9 @@ _LABELS = _option(
     max=1,
     metavar="0|1",
     callback=_use_labels,
-    help="Smallest symbol in node labels that are read and printed: 1 (12345) or 0 (01234). Ids "
-    "always use 1.",
-    show_default="the setting labels, 1",
+    help="Smallest symbol in node labels of the input and output: 1 (as in 12345) or 0 (as in "
+    "01234). Ids always use 1.",
+    show_default="the setting 'labels', or 1 if it is not set",
 )
 #: The option --workers, which replaces the parameter ``executor`` of an operation.
 _WORKERS = _option(
@@ -387,7 +387,7 @@ def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor |
     )
     if not workers.startswith(_DASK):
         raise InputError(
-            f"'{workers}' is not the address of a Dask scheduler",
+            f"'{workers}' does not begin with '{_DASK}'",
             hint="use --workers dask:tcp://HOST:PORT",
         )
     from starcast.catalogue.plugins import pack

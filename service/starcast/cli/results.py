@@ -193,7 +193,9 @@ def comparison(
     plot_only: Annotated[
         Plot | None,
         typer.Option(
-            "--plot-only", help="Write only one kind of plot: time, or links (links used per step)."
+            "--plot-only",
+            help="Write only plots of this kind to the file of --plot: time (against message size) "
+            "or links (used per step).",
         ),
     ] = None,
 ) -> Show:
@@ -313,7 +315,7 @@ def claim_report(
             "--format",
             "-f",
             help="Format of the report; html is a self-contained page.",
-            show_default="by FILE",
+            show_default="html if --out ends in .html or .htm, else markdown",
         ),
     ] = None,
 ) -> Show:

@@ -262,7 +262,7 @@ def algorithm(
         if not ports or set(ports) - set(get_args(Ports)):
             raise InputError(
                 f"{origin}: the port models of '{name}' are invalid: {list(ports)}",
-                hint="use a list with 'all', 'one' or both",
+                hint="use ['all'], ['one'] or ['all', 'one']",
             )
 
         def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:

@@ -468,7 +468,7 @@ class _Reader:
                 return self._topology.node(int(number))
             if not has_labels and not self._topology.has_translations:
                 raise InputError(  # noqa: TRY301 - the handler adds the line
-                    f"other senders are ranks, but '{text}' is not a rank",
+                    f"other nodes are given as ranks, but '{text}' is not a rank",
                     hint="write all nodes as labels, or all as ranks",
                 )
             return self._topology.rank(text)

@@ -188,7 +188,7 @@ def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     failure: StarcastError | None = next(iter(obstacles), None)
     if different:
         failure = RejectedError(
-            f"{pluralize(different, 'run differs', 'runs differ')} from the stored figures",
+            f"the new figures of {pluralize(different, 'run')} differ from the stored figures",
             hint="use 'starcast run show' to find the code and machine of a stored run",
         )
     columns = ("run", *POINT_AXES, "agrees", *REPEATED)
@@ -237,7 +237,7 @@ def describe_loss(run: Run) -> str:
 
 
 def require_complete(run: Run) -> None:
-    """Check that a run is complete, and therefore has figures.
+    """Check that a run is complete, so that it has results to show or compare.
 
     Raises:
         RejectedError: the run failed.

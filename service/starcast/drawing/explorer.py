@@ -127,8 +127,9 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
     parts = name.split(":")
     if len(parts) not in (2, 3):
         raise InputError(
-            f"'{name}' does not name a schedule",
-            hint="write COLLECTIVE:ALGORITHM, such as 'broadcast:multiple(segments=4)'",
+            f"'{name}' is not the short name of a schedule",
+            hint="write COLLECTIVE:ALGORITHM or COLLECTIVE:ALGORITHM:PORTS, such as"
+            " 'broadcast:multiple(segments=4)'",
         )
     collective, algorithm, *ports = parts
     return schedule(topology, collective, algorithm, ports[0] if ports else None, root)

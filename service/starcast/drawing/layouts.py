@@ -105,8 +105,8 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
 def nearest_distance(points: NDArray[np.complex128]) -> float:
     """Return the smallest distance between distinct points, which sets the scale of a drawing.
 
-    For more than 1,024 points, only the distances from a sample of the points are compared. If all
-    points coincide, the result is 1.
+    For more than 1,024 points, only the distances from a sample of the points are compared. Points
+    that are closer than 1e-5 count as one point; if all points coincide, the result is 1.
     """
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)

@@ -400,7 +400,7 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
         raise LimitError(
             f"the result has {len(subgraph.drawn):,} nodes, but a drawing is readable only up to "
             f"{READABLE} nodes",
-            hint="request fewer rows (`row_limit`), or use another format",
+            hint="use a smaller `row_limit`, or another format",
         )
 
 

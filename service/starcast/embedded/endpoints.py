@@ -138,7 +138,9 @@ def _postgres_url(uri: str) -> "URL":
     ports = str(given.pop("port", "")).split(",")
     for port in filter(None, ports):
         if not port.isdecimal():
-            raise InputError(f"'{uri}' is not a PostgreSQL URI: its port is '{port}'", hint=hint)
+            raise InputError(
+                f"'{uri}' is not a PostgreSQL URI: its port '{port}' is not a number", hint=hint
+            )
         if not 1 <= int(port) <= _LAST_PORT:
             raise InputError(
                 f"the port {port} of '{uri}' is out of range",

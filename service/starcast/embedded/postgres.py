@@ -97,7 +97,7 @@ class Postgres(Server):
 
     def _initdb(self, folder: Path) -> None:
         account = self._account
-        # The file is anonymous, so it has no path by which the password could be read.
+        # The file has no name, so that other users cannot open it, and nothing remains of it.
         with tempfile.TemporaryFile() as password:
             password.write(self.password.encode())
             password.flush()

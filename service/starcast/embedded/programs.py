@@ -398,8 +398,8 @@ def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseExcepti
         return error
     reason = _REASONS.get(type(error).__name__, str(error))
     return UnavailableError(
-        f"{pluralize(missing, 'file')} of Neo4j could not be downloaded; {jar.name} failed: "
-        f"{reason}",
+        f"{pluralize(missing, 'file')} of Neo4j could not be downloaded; the download of {jar.name}"
+        f" failed: {reason}",
         hint="check the network, or set STARCAST_MAVEN_REPOSITORY to a mirror; 'starcast up' "
         "resumes the download",
     )

@@ -156,7 +156,8 @@ def _check_ports(settings: Settings) -> None:
     ports = [port for port in chosen if port is not None]
     if len(set(ports)) < len(ports):
         raise InputError(
-            f"two servers cannot have the same port: {', '.join(map(str, ports))}",
+            f"the ports {', '.join(map(str, ports))} are not distinct, but each server needs its"
+            " own port",
             hint="choose different ports",
         )
 

@@ -239,7 +239,7 @@ def choose_port(wanted: int | None, preferred: int | None, title: str) -> int:
     if wanted is not None and port != wanted:
         raise UnavailableError(
             f"port {wanted} for {title} is used by another process",
-            hint="choose another port, see 'starcast up --help'",
+            hint="choose another port; 'starcast up --help' lists the options",
         )
     return port
 
@@ -290,7 +290,7 @@ def memory_bytes(pid: int) -> int:
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for member in [process, *process.children(recursive=True)]:
-            # A child, such as one for a closed connection, may end meanwhile.
+            # A child process may end in the meantime, for example when a connection is closed.
             with suppress(psutil.NoSuchProcess):
                 try:
                     total += member.memory_full_info().pss
@@ -363,7 +363,7 @@ def require_space(
     free = shutil.disk_usage(nearest_existing(folder)).free // MB
     if free < megabytes:
         raise LimitError(
-            f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
+            f"{purpose} needs {megabytes} MB in {folder}, but its disk has only {free} MB free",
             hint=hint,
         )
 

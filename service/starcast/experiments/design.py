@@ -103,7 +103,8 @@ class Grid:
         for axis, declared in AXES.items():
             if declared.is_required and axis not in given:
                 raise InputError(
-                    f"the grid has no {axis}", hint=f"specify at least one: {declared.option} ..."
+                    f"the grid has no {axis}",
+                    hint=f"specify at least one value: {declared.option} ...",
                 )
         axes = {}
         for axis, declared in AXES.items():
@@ -116,7 +117,7 @@ class Grid:
         most = prod(max(len(values), 1) for values in axes.values())
         if most > MAX_POINTS:
             raise LimitError(
-                f"the grid has {most:,} points, more than {MAX_POINTS:,}",
+                f"the grid has {most:,} points; at most {MAX_POINTS:,} are supported",
                 hint="use fewer values per axis",
             )
         self._check_use()
@@ -233,8 +234,10 @@ class Grid:
         for axis in ARGUMENT_AXES:
             if axis not in names and self.axes[axis] != AXES[axis].grid_default:
                 *others, last = self.axes["algorithm"]
-                none = f"neither {', '.join(others)} nor {last} takes" if others else ""
-                raise InputError(f"{none or f'{last} takes no'} {axis}", hint=f"omit {axis}")
+                none = f"neither {', '.join(others)} nor {last} has an" if others else ""
+                raise InputError(
+                    f"{none or f'{last} has no'} argument '{axis}'", hint=f"omit {axis}"
+                )
 
 
 def grid_command(stored: Mapping[str, Any], name: str) -> str:
@@ -339,7 +342,8 @@ class Design:
             problem = "is outside the [[grid]] tables" if other in AXES else "is not a known key"
             raise InputError(
                 f"'{other}' {problem}",
-                hint="write all axes in the [[grid]] tables, or write one grid without a table",
+                hint="write only title and description outside the [[grid]] tables, or write one"
+                " grid without a table",
             )
         return cls(tuple(_read_grids(axes[_GRID], options or {})), **texts)
 
@@ -473,8 +477,8 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
     is_list = isinstance(tables, list) and bool(tables)
     if not is_list or not all(isinstance(table, Mapping) for table in tables):
         raise InputError(
-            "'grid' is not a list of grids",
-            hint="write [[grid]] and below it lines like message_bytes = [1024, 65536]",
+            "'grid' is not a list of one or more tables",
+            hint="write [[grid]], followed by lines like message_bytes = [1024, 65536]",
         )
     grids: list[Grid] = []
     total = 0

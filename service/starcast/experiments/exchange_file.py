@@ -51,7 +51,7 @@ def _read_rational(value: object) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
-        raise ValueError("not a rational number such as 23/3")
+        raise ValueError("not a nonnegative rational number, written as a string such as '23/3'")
     return Fraction(value)
 
 
@@ -320,7 +320,9 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[ExperimentRecord]:
     def read_format() -> Any:
         value = cursor.value()
         if value != FORMAT:
-            raise ValueError(f"the format is {value!r}, but this version reads '{FORMAT}'")
+            raise ValueError(
+                f"the format is {value!r}, but this version of starcast reads '{FORMAT}'"
+            )
         return value
 
     def read_list() -> list[ExperimentRecord]:
@@ -355,7 +357,7 @@ def _read_experiment(file: Path, cursor: JsonCursor) -> ExperimentRecord:
     except RejectedError as error:
         raise RejectedError(
             f"{subject} in {file}: {error.message}",
-            hint="request the file again, or run the experiment here; nothing was stored",
+            hint="export the file again, or run the experiment on this machine; nothing was stored",
         ) from None
     except StarcastError as error:
         raise invalid(file, f"{subject}: {error.message}") from None
@@ -400,7 +402,7 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
 def invalid(file: Path, reason: str) -> InputError:
     """Return the error for an invalid experiment file."""
     return InputError(
-        f"{file} is not a valid file of experiments: {reason}",
+        f"{file} is not a valid experiment file: {reason}",
         hint="name a file that 'starcast experiment export' has written; nothing was stored",
     )
 
@@ -431,7 +433,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
     complete = run.status == "complete"
     kinds = sorted([*formulas, "simulated"]) if complete else []
     if complete == bool(run.error) or sorted(cost.kind for cost in run.costs) != kinds:
-        raise InputError("a run has costs or an error message that contradict its status")
+        raise InputError("the status of a run does not match its costs or its error message")
     if not complete:
         if run.profile:
             raise InputError("a failed run cannot have a step profile")

@@ -105,5 +105,5 @@ def _place_fault(topology: Topology, word: str) -> "Fault":
         return fault.on(topology)
     except InputError as error:
         raise InputError(
-            f"the fault '{word}' is not on {topology.spec}: {error.message}", hint=error.hint
+            f"the fault '{word}' is not valid on {topology.spec}: {error.message}", hint=error.hint
         ) from None

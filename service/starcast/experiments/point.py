@@ -121,8 +121,10 @@ class Point(Parameters):
             name = algorithm.split_argument if axis == "segments" else axis
             if name not in algorithm.argument_names:
                 if value != (1 if axis == "segments" else AXES[axis].usual):
-                    title = "segments or messages" if axis == "segments" else axis
-                    raise InputError(f"{algorithm} takes no {title}", hint="omit this parameter")
+                    title = "'segments' or 'messages'" if axis == "segments" else f"'{axis}'"
+                    raise InputError(
+                        f"{algorithm} has no argument {title}", hint="omit this parameter"
+                    )
             elif value is not None:
                 given[name] = value
         name, own = parse_spec(self.algorithm, "algorithm")
@@ -227,7 +229,7 @@ def find_root(topology: Topology, root: str | None) -> int:
         node = topology.node(root)
     except InputError as error:
         raise InputError(
-            f"the root '{root}' is not on {topology.spec}: {error.message}", hint=error.hint
+            f"the root '{root}' is not valid on {topology.spec}: {error.message}", hint=error.hint
         ) from None
     if node >= topology.endpoints:
         raise InputError(

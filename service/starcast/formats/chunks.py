@@ -332,8 +332,8 @@ class ChunkExecution:
                 tree = receivers.setdefault(ends[1], len(receivers))
                 if tree > np.iinfo(DTYPES["tree"]).max:
                     raise LimitError(
-                        f"{run} sends unit {unit} {which}, but a unit can have at most {tree} "
-                        "receivers over switches",
+                        f"{run} sends unit {unit} {which}, but a unit can be sent through switches"
+                        f" to at most {tree} receivers",
                         hint="use a network in which GPUs are linked, or fewer GPUs",
                     )
             combine = int(ranks != self._complete)
@@ -341,7 +341,7 @@ class ChunkExecution:
                 # Rows cannot express that a switch forwards several partial sums separately.
                 problem = f"{run} sends a partial sum {which} over a switch of"
                 raise InputError(
-                    f"{problem} {self._topology.spec}",
+                    f"{problem} {self._topology.spec}, which is not supported",
                     hint=f"link GPUs that exchange sums, or use K{self._topology.endpoints}",
                 )
             for hop, pair in enumerate(pairwise(path)):
@@ -351,7 +351,8 @@ class ChunkExecution:
                 self._places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(
-                f"the file sends more than {MAX_ROWS:,} units", hint="use fewer chunks"
+                f"the file needs more than {MAX_ROWS:,} transfers of a unit over a link",
+                hint="use fewer chunks",
             )
         return step + len(path) - 2
 

@@ -428,7 +428,8 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     Returns:
         Three values: for each row, the earlier row that wrote the sent chunk; for each row, the
         earlier row that wrote the chunk to which the row adds; and the set of rows that write
-        partial sums. In both lists, -1 stands for a chunk of the input.
+        partial sums. In both lists, -1 stands for a chunk of the input; in the second, also for
+        rows that add to nothing.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)
     partial: set[int] = set()

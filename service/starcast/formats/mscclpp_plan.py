@@ -154,7 +154,7 @@ def read_plan(path: str | Path) -> Plan:
         raise LimitError(f"{problem} than {_MAX_UNITS:,} units", hint="use fewer chunks")
     for rank, gpu in enumerate(plan.gpus):
         if gpu.id != rank:
-            raise InputError(f"the plan has GPU {gpu.id} in the place of GPU {rank}", hint=HINT)
+            raise InputError(f"the plan lists GPU {gpu.id} instead of GPU {rank}", hint=HINT)
         for place, block in enumerate(gpu.threadblocks):
             block.rank, block.place = rank, place
     return plan

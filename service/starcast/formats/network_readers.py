@@ -509,7 +509,7 @@ def _read_json(file: GraphFile) -> LinkList:
     for name, items in (("nodes", nodes), ("links", links)):
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise InputError(
-                f"the file has no list '{name}' of objects",
+                f"the file has no list of JSON objects under the key '{name}'",
                 hint="write node-link JSON, as `networkx.node_link_data` returns it",
             )
     for number, node in enumerate(nodes):
@@ -521,11 +521,12 @@ def _read_json(file: GraphFile) -> LinkList:
         file.add_link(ends[0], ends[1], attributes=values)
         if len(file) > before:
             raise InputError(
-                f"link {number:,} joins '{ends[0]}' to '{ends[1]}', which are not both nodes",
-                hint="write the `id` of two nodes as `source` and `target`",
+                f"link {number:,} joins '{ends[0]}' to '{ends[1]}', of which at least one is not a"
+                " node",
+                hint="write the 'id' of two nodes as 'source' and 'target'",
             )
     if len(file) < len(nodes):
-        raise InputError("two nodes have the same id", hint="give every node a different `id`")
+        raise InputError("two nodes have the same id", hint="give every node a different 'id'")
     return file.links(is_directed=bool(content.get("directed")))
 
 
@@ -666,7 +667,7 @@ def _check_xml(text: str) -> str:
     parse_xml(text, check_element)
     for line, u, v in links:
         if not {u, v} <= nodes:
-            fail_at(line, f"joins '{u}' to '{v}', which are not both nodes")
+            fail_at(line, f"joins '{u}' to '{v}', of which at least one is not a node")
     return re.sub(r"\A\s*<\?xml[^>]*>\s*", "", text)
 
 

@@ -123,8 +123,8 @@ def network(
     }  # fmt: skip
     if isinstance(links, str) and not is_network_path(links):
         raise InputError(
-            f"'{links}' is not the path of a file",
-            hint="write ./ before a file name; use `starcast.topology` for specs",
+            f"'{links}' is not written like the path of a network file",
+            hint="write ./ before a file name; for a spec, use `starcast.topology`",
         )
     if not isinstance(links, str | Path):
         made_name = "network" if name is None else name

@@ -109,7 +109,7 @@ def _recognize(path: str | Path) -> RowsFormat | None:
 
 
 _READABLE = "schedules are read from CSV, GOAL, MSCCL XML and MSCCL++ plans"
-_FROM = "for another format, specify `file_format` csv, goal, msccl-xml or mscclpp-json"
+_FROM = "if the file has another format, specify `file_format` csv, goal, msccl-xml or mscclpp-json"
 #: Number of characters at the beginning of a file by which its format is recognized.
 _BEGINNING = 4096
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!-))*+-->")

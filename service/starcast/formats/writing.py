@@ -152,7 +152,9 @@ def _write_goal(
     schedule: Schedule, unit_bytes: int = 64, dialect: GoalDialect = "loggopsim"
 ) -> Parts:
     if dialect not in GOAL_DIALECTS:
-        raise InputError(f"unknown dialect '{dialect}'", hint=f"use {' or '.join(GOAL_DIALECTS)}")
+        raise InputError(
+            f"unknown GOAL dialect '{dialect}'", hint=f"use {' or '.join(GOAL_DIALECTS)}"
+        )
     if schedule.ports == "one" and schedule.topology.endpoints < schedule.topology.nodes:
         raise InputError(
             f"a GOAL file cannot express a one-port schedule on {schedule.topology.spec}, whose"
@@ -325,7 +327,9 @@ def _check_options(kind: type[Structure], to: str, given: dict[str, Any]) -> Non
             hint="specify a positive integer number of bytes",
         )
     if size > _MAX_UNIT_BYTES:
-        raise InputError("unit_bytes is out of range", hint=f"use at most {_MAX_UNIT_BYTES:,}")
+        raise InputError(
+            "unit_bytes is out of range", hint=f"use at most {_MAX_UNIT_BYTES:,} bytes"
+        )
     for name in ("t_s", "t_c"):
         read_number(given.get(name, 0), name)
 

@@ -3,7 +3,8 @@
 The size of an artifact is known, or estimated, before the artifact is built. An artifact is built
 and verified before it is stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
 ``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build the artifact
-again. The trees of a user's own forest are an exception: they are loaded from PostgreSQL.
+again, except for the links of networks and the trees of a user's own forests: PostgreSQL stores
+both.
 """
 
 import shlex
@@ -246,7 +247,7 @@ def verify_schedule(built: Schedule) -> Simulation:
         label, unit = simulation.undelivered[0]
         raise RejectedError(
             f"{built.id} leaves {pluralize(simulation.missing, 'unit')} undelivered: {label} never "
-            f"gets unit {unit}",
+            f"receives unit {unit}",
             hint=hint,
         )
     return simulation
@@ -308,7 +309,7 @@ def _building_again(artifact: Artifact) -> Iterator[None]:
     except RejectedError as error:
         raise RejectedError(
             f"the stored {artifact.kind} {artifact.id} is no longer valid: {error.message}",
-            hint="load the version of the plug-in that has built it, or drop it: "
+            hint="load the version of the plug-in that built it, or drop it: "
             f"{artifact.drop_command}"
             if artifact.plugins
             else error.hint,
@@ -322,7 +323,8 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
 
     Raises:
         PluginMissingError: a plug-in that the artifact needs is not loaded.
-        RejectedError: the forest does not fit the topology that a changed plug-in builds.
+        RejectedError: a changed plug-in no longer builds the artifact, or builds a topology that
+            the stored forest does not fit.
         InputError: the id is not the id of an artifact of this kind.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
@@ -333,13 +335,16 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
             with _building_again(stored):
                 return forest_artifact(repository.load_forest(session, artifact_id), recorded)
         artifact = _FROM_ID[kind](artifact_id)
-    except (InputError, NotFoundError):
+    except (InputError, NotFoundError) as error:
         artifact = None
         # If a plug-in is missing, the error names the plug-in instead of the id.
         require_plugins(f"{kind} {artifact_id}", recorded)
+        if recorded:
+            with _building_again(Artifact(kind, artifact_id, plugins=recorded)):
+                raise RejectedError(error.message) from None
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
-            f"'{artifact_id}' is not the id of a {kind}",
+            f"'{artifact_id}' is not the id of a {kind} in this version of starcast",
             hint="check the id, or use the version of starcast that stored the artifact",
         )
     return artifact

@@ -173,8 +173,9 @@ def _refuse_changed(
             is_equal = artifact.matches_record(session, graph)
         if not is_equal:
             raise RejectedError(
-                f"the plug-in now builds another {artifact.kind} {artifact.id} than the stored one",
-                hint="load the version of the plug-in that has built it, or build it again: "
+                f"the {artifact.kind} {artifact.id} that the plug-in now builds differs from the"
+                f" stored {artifact.kind}",
+                hint="load the version of the plug-in that built it, or build it again: "
                 f"{artifact.renewal}",
             )
 

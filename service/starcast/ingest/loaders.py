@@ -143,7 +143,7 @@ class ImportLoader:
         if lost:
             raise RejectedError(
                 f"an offline import would delete data of other programs: {', '.join(lost)}",
-                hint="move these data to another Neo4j database, or use the `method` bolt",
+                hint="move these data to another Neo4j database, or use `method` bolt",
             )
         check_space(self.settings, artifacts)
 

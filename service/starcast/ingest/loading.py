@@ -38,6 +38,7 @@ from starcast.stores.graph.schema import USES, GraphState
 from starcast.stores.graph.writer import BoltWriter, delete_artifact
 from starcast.support.errors import (
     InputError,
+    LimitError,
     NotFoundError,
     RejectedError,
     StarcastError,
@@ -247,6 +248,11 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
     """
     kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
+    topology = None
+    # If the plug-in no longer defines this topology, it can still be deleted, but more slowly.
+    if kind == "topology":
+        with suppress(InputError, LimitError):
+            topology = artifact.topology
     with stores.session() as session:
         require_plugins(artifact.spec, recorded_plugins(session, "topology", artifact.spec))
         row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
@@ -257,7 +263,7 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
             if row.state == LoadState.COMPLETE:
                 set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
     with reporter.task(f"deleting {artifact_id}", nodes + relationships, "rows") as task:
-        topology, batch, advance = artifact.topology, stores.batch, task.advance
+        batch, advance = stores.batch, task.advance
         delete_artifact(stores.graph, kind, artifact_id, topology, batch, advance, relationships)
     with stores.session() as session:
         forget(session, artifact, error)
@@ -377,7 +383,8 @@ def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
         if artifact_id not in by_id:
             raise NotFoundError(
                 f"no artifact '{artifact_id}' is stored",
-                hint=f"{did_you_mean(artifact_id, by_id)}see 'starcast topology list'",
+                hint=f"{did_you_mean(artifact_id, by_id)}see 'starcast topology list',"
+                " 'starcast forest list' and 'starcast schedule list'",
             )
     chosen = {by_id[artifact_id] for artifact_id in ids}
     return chosen.union(*(find_dependents(session, artifact) for artifact in chosen))

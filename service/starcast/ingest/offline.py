@@ -228,8 +228,8 @@ def _import(
         with Graph.open(address) as graph:
             with graph.concurrent(1) as pool:
                 constraints = pool.submit(writer.create_constraints, graph)
-                # Neo4j has the counts as statistics, and finds nodes by its internal ids without an
-                # index, so counts and nodes can be compared while it creates the constraints.
+                # Neo4j keeps the counts in its statistics, and finds nodes by internal ids without
+                # an index. So both can be compared while the constraints are being created.
                 problems = [
                     *compare_counts(graph, [*rebuilt, *(one.artifact for one in new.values())]),
                     *sample.compare(graph, written.first_ids),
@@ -245,8 +245,8 @@ def _import(
             raise RejectedError(
                 f"the imported store differs from the built artifacts: {described}"
                 + (f"; and {more} more" if more > 0 else ""),
-                hint="try again; the old store stays in use, and another program may have changed "
-                "the graph",
+                hint="try again: another program may have changed the graph; the old store stays "
+                "in use",
             )
         on_stage("compared")
         _record(stores, rebuilt, changed)

@@ -46,7 +46,8 @@ class IngestOptions(TypedDict, total=False):
             port model that each algorithm supports).
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
-        messages: number of unit messages, for algorithms that send unit messages.
+        messages: number of unit messages into which each message is divided, for algorithms that
+            send unit messages.
     """
 
     root: Root
@@ -87,15 +88,16 @@ class Artifacts(Connection):
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
             trees: constructions of forests, separated by commas, such as
-                ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which means every
+                ``multiple,dimension-change(base=greedy,i=2)``; or ``all``, which selects every
                 construction that needs no arguments. In Python, a list is also accepted, whose
-                items are constructions, ids and `Forest` objects. A `Forest` object is stored
+                items are constructions, ids and `Forest` objects; a `Forest` object is stored
                 under its own id.
             schedules: algorithms of schedules, separated by commas, such as ``allgather:necklace``
-                or ``alltoall:edge-disjoint(copies=2)``. An algorithm without a collective, such as
-                ``multiple``, means broadcast if several collectives have this algorithm.
-                ``broadcast:all`` means every algorithm for broadcast, and ``all`` every algorithm.
-                The forests that the algorithms use are stored too.
+                or ``alltoall:edge-disjoint(copies=2)``. If the collective is
+                omitted, as in ``multiple``, and several collectives have this algorithm, it is
+                broadcast. ``broadcast:all`` selects every algorithm for broadcast; ``all`` selects
+                every algorithm for every collective. The forests that the algorithms use are stored
+                too.
             forest: a file that ``starcast forest build`` or ``Forest.save`` wrote. The forest is
                 stored under the construction name in the file. Can be repeated.
             method: load method: bolt (write the rows over the Bolt protocol while Neo4j runs),
@@ -103,8 +105,8 @@ class Artifacts(Connection):
                 faster of the two).
             wait: if another process is changing the stores, wait until it has finished instead of
                 failing.
-            dry_run: only estimate numbers of nodes and relationships, disk space and time; store
-                nothing. No server is needed.
+            dry_run: only estimate the numbers of nodes and relationships, the disk space and the
+                time; store nothing. No server is needed.
             options: root, port model, segments and messages; see `IngestOptions`.
 
         Returns:
@@ -349,8 +351,10 @@ class Artifacts(Connection):
 
         if name is not None and not is_network_file(network):
             raise InputError(
-                f"the name '{name}' cannot be given to '{network}', which is not a file",
-                hint="specify a file; in Python, use starcast.network(links, name=...)",
+                f"'{network}' is not a network file, so it cannot be stored under the name"
+                f" '{name}'",
+                hint="specify a file, or omit `name`; in Python, use "
+                "starcast.network(links, name=...)",
             )
         found: Topology = (
             read_network(
@@ -517,7 +521,8 @@ class Artifacts(Connection):
                 verified too (default: all artifacts).
             sample: number of random nodes of each topology whose data are compared.
             seed: random seed of the sample (default: random).
-            checksums: also compare the checksums of all rows, which takes longer.
+            checksums: also verify every forest and schedule again, and compare the checksums of all
+                rows, which takes longer.
 
         Returns:
             A table of the differences, which is empty if there are none.

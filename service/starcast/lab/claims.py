@@ -177,8 +177,9 @@ class Claims(Connection):
     ) -> Table:
         """Verify claims by computation, and show their verdicts.
 
-        A claim holds, holds as a bound (a stated value is only an upper or lower bound), fails, or
-        is not checkable. The level ``deep`` omits topologies that do not fit into memory.
+        The verdict on a claim is "holds", "holds as a bound" (a stated value is only an upper or
+        lower bound), "fails" or "not checkable". The level ``deep`` omits topologies that do not
+        fit into memory.
 
         In a shell, the exit code is 0 even if claims fail.
 
@@ -192,7 +193,7 @@ class Claims(Connection):
             jobs: number of processes.
             executor: a `concurrent.futures.Executor` that runs the checks (default: processes on
                 this machine).
-            store: store the verdicts and their evidence after the computation. If False, no server
+            store: store the verdicts and their evidence after the computation. Otherwise, no server
                 is needed.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
 

@@ -392,7 +392,7 @@ class Administration(Connection):
             return Facts(values, sentence, failure)
         if found := migrations.differences(self.database):
             failure = RejectedError(
-                f"the tables differ from revision {newest}: {'; '.join(found)}",
+                f"the tables differ from schema revision {newest}: {'; '.join(found)}",
                 hint="undo the manual changes, or start with an empty database",
             )
             sentence = f"the schema has the newest revision ({newest})"
@@ -470,18 +470,19 @@ class Administration(Connection):
     ) -> Facts:
         """Restore a backup into PostgreSQL, verify the rows, and rebuild the graph in Neo4j.
 
-        The servers that are restored must be running and, without ``replace``, empty. The rows are
-        compared with the checksums in the backup, and an older schema is upgraded. If the command
-        fails or is killed before this comparison has ended, PostgreSQL keeps its previous contents.
-        If the command fails later, run ``starcast graph rebuild`` to rebuild the graph. No part of
-        the file is executed, and no other command can write to the stores meanwhile.
+        The servers that are restored must be running. They must also be empty, unless ``replace``
+        is given. The rows are compared with the checksums in the backup, and an older schema is
+        upgraded. If the command fails or is killed before this comparison has ended, PostgreSQL
+        keeps its previous contents. If the command fails later, run ``starcast graph rebuild`` to
+        rebuild the graph. No part of the file is executed. During the restore, no other command can
+        write to the stores.
 
         Args:
             file: path of the backup file.
-            graph: rebuild the graph in Neo4j. If False, only PostgreSQL is restored, and Neo4j need
-                not be running.
+            graph: rebuild the graph in Neo4j. Otherwise, only PostgreSQL is restored, and Neo4j
+                need not be running.
             replace: delete the contents of both stores first, after a confirmation on the terminal.
-                The old rows are backed up to the folder ``backups`` in the home directory.
+                The old rows are backed up to the folder 'backups' in the home directory.
             wait: if other commands are writing to the stores, wait until they have finished instead
                 of failing.
 

@@ -54,7 +54,10 @@ class Costs(Connection):
         experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
         table: Annotated[
             str | None,
-            Shell(metavar="TABLE", default="the table of the experiment's example grid"),
+            Shell(
+                metavar="TABLE",
+                default="the table for which the experiment's example grid was made",
+            ),
         ] = None,
         conditions: ConditionsOption = (),
     ) -> CostTable:
@@ -63,10 +66,10 @@ class Costs(Connection):
         For a topology, no server is needed. The rows of each collective are sorted by time. A row
         is an algorithm that starcast can execute, a lower bound, or a row of a paper's table. The
         time of a row, start_ups T_s + bytes T_c, is computed exactly by a closed form. The column
-        pieces shows the number of segments or unit messages (by default the optimal number), and
-        real_pieces shows the optimum over the real numbers. The gap is time / lower bound for the
-        same number of copies. The simulated values come from an execution of the schedule. A note
-        explains differences between these values and the closed form.
+        'pieces' shows the number of segments or unit messages (by default the optimal number), and
+        'real_pieces' shows the optimum over the real numbers. The gap is the time divided by the
+        lower bound for the same number of copies. The simulated values come from an execution of
+        the schedule. A note explains differences between these values and the closed form.
 
         With ``experiment``, a paper's table is shown for each topology, message and machine of the
         stored runs. The values of a row come from the fastest stored run of the row's algorithm.
@@ -82,12 +85,12 @@ class Costs(Connection):
                 port to send and one to receive). Default: both port models.
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
                 gather or alltoall, this is the size of the message from a source to a destination.
-            t_s: start-up time per packet, T_s in the papers.
-            t_c: time per byte, T_c in the papers.
+            t_s: start-up time per packet (T_s in the papers), in any unit of time.
+            t_c: time per byte (T_c in the papers), in the same unit as ``t_s``.
             segments: number of equal parts into which a message, or each tree's share of a message,
-                is divided; ``best`` is the number with the shortest time.
-            messages: number of unit messages, for algorithms that send unit messages (default: the
-                value of ``segments``).
+                is divided; ``best`` selects the number with the shortest time.
+            messages: number of unit messages into which each message is divided, for algorithms
+                that send unit messages (default: the value of ``segments``).
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
                 such trees.
             hypercube: dimension of the hypercube with which the papers' tables compare the topology
@@ -99,8 +102,9 @@ class Costs(Connection):
             bounds: also compute a lower bound that is slow to compute: ``cut`` (by the bottleneck
                 cut, for allgather and reduce-scatter) or ``lp`` (by a linear program, for
                 alltoall).
-            experiment: show the stored runs of this experiment, instead of costs on a topology.
-            table: the paper's table that the runs of ``experiment`` fill, such as
+            experiment: fill a paper's table with the stored runs of this experiment, instead of
+                computing costs on a topology.
+            table: the paper's table to fill with the runs of ``experiment``, such as
                 tseng-sheu-1997-table-1.
             conditions: use only runs of ``experiment`` that meet this condition, such as
                 topology=S5. Can be repeated: values of the same axis are alternatives, and
@@ -144,7 +148,7 @@ class Costs(Connection):
             return self._paper_table(experiment, table, as_conditions(conditions))
         if topology is None:
             raise InputError(
-                "a topology or an experiment is missing",
+                "neither a topology nor an experiment is given",
                 hint="specify a topology, such as S5, or show stored runs with `experiment`",
             )
         if table is not None or conditions:
@@ -286,23 +290,23 @@ class Costs(Connection):
         t_c: NumberOption = 1,
         copies: int | None = None,
     ) -> Table:
-        """Find the number of segments or unit messages that minimizes the time.
+        """Find the number of segments or unit messages for which an algorithm is fastest.
 
-        The time in the paper's closed form is minimized over the real numbers and over the
-        integers. If fewer segments or messages are always better, no real optimum exists.
+        The time is computed by the paper's closed form, and is minimized over the integers and over
+        the real numbers. If fewer segments or messages are always better, no real optimum exists.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple.
             ports: port model: all (a node uses all ports in a step), or one (one port to send and
                 one to receive).
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3. In a scatter,
                 gather or alltoall, this is the size of the message from a source to a destination.
-            t_s: start-up time per packet, T_s in the papers.
-            t_c: time per byte, T_c in the papers.
+            t_s: start-up time per packet (T_s in the papers), in any unit of time.
+            t_c: time per byte (T_c in the papers), in the same unit as ``t_s``.
             copies: number of edge-disjoint trees that carry each message, for algorithms that use
                 such trees.
 

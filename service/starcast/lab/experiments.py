@@ -28,7 +28,7 @@ from starcast.lab.signature import (
     check_suffix,
     plain_axes,
 )
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, only_one_of
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import PairedBy
@@ -62,14 +62,14 @@ class Experiments(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
                 ``starcast schedule algorithms`` lists them.
             message_bytes: size of a message in bytes, such as 1024, 2.5 or 23/3.
             experiment: name of the experiment to which the run is added. The experiment must
                 consist of single runs, without a grid.
-            store: store the run; otherwise no server is needed.
+            store: store the run. Otherwise, no server is needed.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
             axes: values of the other parameters of runs (axes), one value per axis.
 
@@ -97,7 +97,7 @@ class Experiments(Connection):
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
-                f"the axis {several} has several values",
+                f"a run has one value for each axis, but {several} is a list",
                 hint="specify one value, or call lab.experiment()",
             )
         (point,) = Grid(given).points()
@@ -185,16 +185,16 @@ class Experiments(Connection):
         Args:
             name: the experiment's name.
             grid: TOML file with the values of each axis, or the name of an example that ``starcast
-                experiment examples`` lists. The option of an axis replaces the values in the file.
-                In Python, a mapping is also accepted.
+                experiment examples`` lists. The values of an axis in the file are
+                replaced if the option of this axis is given. In Python, a mapping is also accepted.
             replace: delete the stored experiment with this name and its runs when the first new run
                 is stored.
             jobs: number of processes. In Python, an algorithm that is defined in a notebook can
                 only run in the notebook's process.
             executor: a `concurrent.futures.Executor` that executes the runs (default: processes on
                 this machine).
-            shard: execute only part I of N of the runs, and write them to ``out`` instead of
-                storing them; ``starcast experiment merge`` stores the N files.
+            shard: divide the runs into N parts, execute only part I, and write the runs to ``out``
+                instead of storing them; ``starcast experiment merge`` stores the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
             wait: if a backup is being restored, wait for the end of the restore instead of failing.
             axes: a value or a list of values for each axis.
@@ -223,6 +223,7 @@ class Experiments(Connection):
         from starcast.experiments.sharding import run_shard
         from starcast.support.shards import parse_shard
 
+        only_one_of("run the shards under a new name", replace=replace, shard=shard)
         given = plain_axes(axes)
         if isinstance(grid, Mapping):
             design = Design.from_json(plain_axes(grid), given)
@@ -324,8 +325,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the stored runs of an experiment in the order of its grid.
 
-        Messages show the commands that execute the experiment, and the table's note contains the
-        number of missing runs.
+        Messages list the commands that execute the experiment. The table's note states how many
+        runs are missing.
 
         Args:
             name: the experiment's name.
@@ -456,7 +457,7 @@ class Experiments(Connection):
         hidden; the shortest time is bold. If the runs in a row are not comparable, the row shows
         the reason. In json and csv, a parameter that differs between the sides has a column per
         side. With ``across`` topology, the sides may have different networks; the sizes of the
-        networks are listed, and no value is scaled to the size.
+        networks are listed, but results are not scaled by these sizes.
 
         In a shell, --runs lists the paired runs, one run per row, in columns that do not depend on
         the comparison. --plot FILE.svg also writes the plots of the HTML page to a file: time
@@ -469,12 +470,12 @@ class Experiments(Connection):
             conditions: compare only runs that meet this condition, such as topology=S5. Can be
                 repeated: values of the same axis are alternatives, and conditions on different axes
                 must all hold.
-            baseline: the side to which changes in time are relative.
-            by: pair runs with equal ``message_units`` (pieces of a message), or with equal
-                ``segments`` (per tree). Of the runs that remain, the fastest of each side is used.
+            baseline: experiment or run with which the times of all others are compared.
+            by: pair runs with equal 'message_units' (pieces of a message), or with equal 'segments'
+                (pieces per tree). Of each side's other runs, the fastest is used.
             everything: show all parameters, results and rows, even if they are equal on all sides.
-            sort: sort the rows by this column; -COLUMN sorts in descending order. The name time
-                means the shortest time of all sides.
+            sort: sort the rows by this column; -COLUMN sorts in descending order. 'time' sorts by
+                the shortest time in each row.
 
         Raises:
             NotFoundError: an experiment, a run or the baseline does not exist, or no run meets the

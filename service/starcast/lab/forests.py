@@ -57,8 +57,8 @@ class ForestOptions(TypedDict, total=False):
             can also be an integer.
         base: construction whose trees are transformed, if the given construction is label-change or
             dimension-change.
-        i: number of positions, 0 to n-2, by which dimension-change shifts the dimensions of all
-            links cyclically.
+        i: number of positions, from 0 to n-2, by which dimension-change shifts the dimensions of
+            all links cyclically.
     """
 
     root: Root
@@ -161,13 +161,13 @@ class Forests(Artifacts):
                 that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a forest from a file.
-            blocks: verify the closed form of a construction block by block, up to S16 (needs
-                numba).
+            blocks: compute the trees from a closed form and verify them block by block, for star
+                graphs up to S16 (needs numba).
             jobs: number of processes.
             executor: a `concurrent.futures.Executor` that verifies the blocks (default: processes
                 on this machine).
-            shard: verify only part I of N, and write the result to ``out``; ``starcast forest
-                merge`` merges the N files.
+            shard: divide the verification by blocks into N parts, verify only part I, and write the
+                result to ``out``; ``starcast forest merge`` merges the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
             options: root, and arguments of the construction; see `ForestOptions`.
 
@@ -228,7 +228,7 @@ class Forests(Artifacts):
         if construction is None:
             raise InputError(
                 f"no construction is given after '{source}'",
-                hint="`blocks` verifies closed forms: add a construction, such as 'S13 multiple'",
+                hint="with `blocks`, specify a topology and a construction, such as 'S13 multiple'",
             )
         spec = getattr(source, "spec", source)
         closed = blockwise.closed_form(str(spec), construction, **_given(options))
@@ -306,7 +306,7 @@ class Forests(Artifacts):
         if construction is None and not is_forest(source):
             if _given(options):
                 raise InputError(
-                    f"options of a construction are given, but no construction after '{source}'",
+                    f"options of a construction are given, but no construction follows '{source}'",
                     hint="add a construction, such as 'S5 multiple', or remove the options, which "
                     "do not apply to a stored forest",
                 )
@@ -347,7 +347,7 @@ class Forests(Artifacts):
                 that ``starcast forest build`` wrote. In Python, a `Forest` is also accepted.
             construction: a construction, such as multiple or
                 ``dimension-change(base=multiple,i=2)``. Omit it for a forest from a file.
-            tree: number of the tree, from 0 (default: 0).
+            tree: number of the tree to draw, counted from 0 (default: 0).
             all_trees: draw all trees side by side.
             load: draw the links of the topology; the more trees use a link, the wider the link is
                 drawn.

@@ -186,20 +186,22 @@ class Networks(Artifacts):
     ) -> Facts:
         """Write a page that shows a topology, forests and schedules in any browser, offline.
 
-        The page contains its scripts and data and loads no other files, so it can be mailed. No
-        server is needed.
+        The page contains its scripts and data and loads no other files, so it can be sent by
+        e-mail. No server is needed.
 
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
             out: output file, such as page.html.
-            forest: a construction, such as multiple, or a file that ``starcast forest build``
-                wrote. Can be repeated. In Python, `Forest` objects are also accepted.
-            schedule: a schedule, given as COLLECTIVE:ALGORITHM, such as
+            forest: a forest to show: a construction, such as multiple, or a file that ``starcast
+                forest build`` wrote. Can be repeated. In Python, `Forest` objects are also
+                accepted.
+            schedule: a schedule to show, written as COLLECTIVE:ALGORITHM, such as
                 ``broadcast:multiple(segments=4)``; append ``:one`` for the one-port model. Can be
                 repeated.
             root: root of the forests and schedules: a label, or a rank such as #6 (default: the
-                node of rank 0). The levels of the layout ``levels`` are counted from the same root.
+                node of rank 0). The layout 'levels' also arranges the nodes by distance from this
+                root.
             state: initial state of the page, written like the URL fragment of the explorer (after
                 the #), such as ``step=3&node=21345``.
 
@@ -263,12 +265,14 @@ class ScheduleOptions(TypedDict, total=False):
 
     Attributes:
         ports: port model: all (a node uses all ports in a step), or one (one port to send and one
-            to receive). Default: the first port model that the algorithm supports; all for a file.
-        root: the root, or the source of a symmetric schedule: a label, or a rank such as #6
+            to receive). Default: the first port model that the algorithm supports, or all for a
+            schedule file.
+        root: root of the schedule, or source of a symmetric schedule: a label, or a rank such as #6
             (default: the node of rank 0). In Python, the rank can also be an integer.
         segments: number of equal parts into which each tree's share of a message is divided, for
             algorithms that segment messages.
-        messages: number of unit messages, for algorithms that send unit messages.
+        messages: number of unit messages into which each message is divided, for algorithms that
+            send unit messages.
         copies: number of edge-disjoint trees that carry each message, for algorithms that use such
             trees.
         base: construction whose trees the algorithm uses, for algorithms such as forest and
@@ -351,8 +355,8 @@ class Schedules(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
@@ -395,12 +399,12 @@ class Schedules(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
-            step: number of a step to draw, from 1; can be repeated (default: all steps side by
-                side).
+            step: number of a step to draw, counted from 1; can be repeated (default: all steps side
+                by side).
             animate: draw all steps as an animation, which needs an SVG output file.
             chart: draw a table with the number of units per port and step, instead of the network.
             layout: arrangement of the nodes. The available layouts and the default depend on the
@@ -453,16 +457,17 @@ class Schedules(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             to: format of the file.
-            unit_bytes: size of a unit in bytes, for goal and chrome-trace.
-            t_s: start-up time per packet, T_s in the papers, for chrome-trace.
-            t_c: time per byte, T_c in the papers, for chrome-trace.
-            execution: execution model, for chrome-trace: synchronous (all packets of a step start
-                together), or asynchronous (each packet starts as soon as it can).
+            unit_bytes: size of a unit in bytes, for the formats goal and chrome-trace.
+            t_s: start-up time per packet (T_s in the papers) in microseconds, for the format
+                chrome-trace.
+            t_c: time per byte (T_c in the papers) in microseconds, for the format chrome-trace.
+            execution: execution model, for the format chrome-trace: synchronous (all packets of a
+                step start together), or asynchronous (each packet starts as soon as it can).
             dialect: simulator that will read the goal file.
             options: port model, root and other options of the schedule; see `ScheduleOptions`.
 
@@ -514,7 +519,7 @@ def build_schedule(
     if arguments:
         option = next(iter(arguments))
         raise InputError(
-            f"`{option}` cannot be combined with the rows in the file {algorithm}",
+            f"`{option}` cannot be combined with the schedule file {algorithm}",
             hint=f"remove `{option}`, or specify an algorithm instead of the file",
         )
     return read_schedule(algorithm, network, collective, ports or "all", root, file_format)

@@ -23,12 +23,12 @@ _DAY = 86_400
 
 QueryOrFile = Annotated[str | Path, Shell(str, completes="queries")]
 QueryValues = Annotated[Mapping[str, Any] | None, Shell(dict, completes="query_values")]
-RowLimit = Annotated[int | None, Shell(flag="--limit", default="the setting row_limit")]
-Timeout = Annotated[float | None, Shell(default="the setting timeout")]
+RowLimit = Annotated[int | None, Shell(flag="--limit", default="the setting 'row_limit'")]
+Timeout = Annotated[float | None, Shell(default="the setting 'timeout'")]
 
 
 class Queries(Connection):
-    """Operations that query the graph in Neo4j."""
+    """Operations that query the graph in Neo4j, and that list, show, create and check queries."""
 
     def queries(
         self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
@@ -256,8 +256,8 @@ class Queries(Connection):
         writes. No query is executed. If Neo4j is not running, only the files are checked.
 
         Args:
-            target: what to check: a query, a pack, a .cypher file, or a folder with a pack or with
-                packs (default: all packs).
+            target: queries to check: the name of a query, a pack, a .cypher file, or a folder with
+                a pack or with packs (default: all packs).
 
         Returns:
             A row for each problem, and a row with an empty problem for each query without problems.
@@ -292,7 +292,7 @@ class Queries(Connection):
         if wrong := dict.fromkeys(row["query"] for row in checked if row["problem"]):
             failure = RejectedError(
                 f"the planner of Neo4j {graph.version} reports problems with {', '.join(wrong)}",
-                hint="fix the listed problems",
+                hint="fix the problems in the column 'problem'",
             )
             return Table(columns, checked, failure=failure)
         note = f"{pluralize(len(rows), 'query is', 'queries are')} valid"
@@ -311,7 +311,7 @@ class Queries(Connection):
         *,
         folder: Annotated[
             Path | None,
-            Shell(default="the first folder in the setting packs, or the working directory"),
+            Shell(default="the first folder in the setting 'packs', or the working directory"),
         ] = None,
     ) -> Path:
         """Create a query file from a template, with a header and a statement that can be run.

@@ -18,7 +18,7 @@ from starcast.support.errors import LimitError, NotFoundError, RejectedError, un
 from starcast.support.integers import MAX_INTEGER, check_count
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
-from starcast.support.vocabulary import Engine
+from starcast.support.vocabulary import MAX_ARGUMENT, Engine
 
 if TYPE_CHECKING:
     from starcast.records import Record
@@ -30,8 +30,8 @@ SomeProblem = Annotated[str | None, Shell(metavar="PROBLEM", completes="problems
 Topologies = Annotated[
     "str | Path | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies", required=True)
 ]
-Congestion = Annotated[int | None, Shell(least=1, most=MAX_INTEGER)]
-Folder = Annotated[Path | None, Shell(default="records in the home directory")]
+Congestion = Annotated[int | None, Shell(least=1, most=MAX_ARGUMENT)]
+Folder = Annotated[Path | None, Shell(default="the folder 'records' in the home directory")]
 Seconds = Annotated[float, Shell(least=0.1)]
 OutputFile = Annotated[Path | None, Shell(metavar="FILE")]
 _PROOF_SECONDS = 300.0
@@ -77,23 +77,24 @@ class Records(Connection):
             problem: a problem, such as one-port-broadcast, or several problems, separated by
                 commas; ``starcast records problems`` lists them.
             topologies: topologies, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
-                Q4, or files with networks.
+                Q4.
             congestion: maximum number of trees that may use a directed link, for the problem
                 congestion-trees.
             timeout: time limit of each search in seconds.
             memory: memory limit of each process in MB.
             seed: random seed of the first search of each problem on each topology. Further
-                processes and searches use the next seeds.
+                processes and searches use the following integers as seeds.
             seeds: number of searches of each problem on each topology, with different random seeds.
             jobs: number of processes of each search, each with a different random seed.
             engine: program that solves the formulas of a search: the SAT solver cadical, or the
                 constraint solver cp-sat.
             folder: folder with your own records.
-            fresh: start without the best known record. Only a better record replaces that record.
+            fresh: do not start the search from the best known record. Only a better record replaces
+                that record.
             executor: a `concurrent.futures.Executor` that runs the searches (default: this
                 process).
-            shard: run only part I of N of the searches, and write the results to ``out`` instead of
-                the folder of records; ``starcast records merge`` merges the N files.
+            shard: divide the searches into N parts, run only part I, and write the results to
+                ``out`` instead of the folder of records; ``starcast records merge`` merges the N files.
             out: output file of ``shard``, such as part.json or part.json.gz.
 
         Returns:
@@ -341,7 +342,8 @@ class Records(Connection):
         refutation = prove_again(record, Budget(proof_timeout, reporter=self.reporter), out)
         if refutation is None:
             raise LimitError(
-                f"the proof of {record.id} takes more than {proof_timeout:g} s",
+                f"the proof of {record.id} takes more than {proof_timeout:g} s, or its file is too"
+                " large",
                 hint="increase `proof_timeout`",
             )
         if remark := compare_proof(record, refutation):

@@ -46,8 +46,8 @@ class Simulations(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. The node or
@@ -114,8 +114,8 @@ class Simulations(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. The node or
@@ -186,15 +186,15 @@ class Simulations(Connection):
         Args:
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a schedule
                 file, such as mine.csv.
             execution: execution model: synchronous (step by step), or asynchronous (each packet
                 starts as soon as it can).
             unit_bytes: bytes per unit, such as 64, 2.5 or 23/3.
-            t_s: start-up time per packet, T_s in the papers.
-            t_c: time per byte, T_c in the papers.
+            t_s: start-up time per packet (T_s in the papers), in any unit of time.
+            t_c: time per byte (T_c in the papers), in the same unit as ``t_s``.
             fault: a faulty node, such as 21345, or a faulty link, such as 12345-21345. The node or
                 link fails from the start or, with @3 appended (21345@3), from step 3 on. Can be
                 repeated.
@@ -279,8 +279,8 @@ class Simulations(Connection):
                 schedule.
             topology: a topology, such as the star graph S5, the (n,k)-star S6,3 or the hypercube
                 Q4, or a file with a network.
-            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
-                allreduce.
+            collective: the collective: broadcast, allgather, scatter, gather, alltoall, reduce,
+                reduce-scatter or allreduce.
             ports: port model that the schedule must obey: all (a node uses all ports in a step), or
                 one (one port to send and one to receive).
             root: root: a label, or a rank such as #6 (default: the node of rank 0). In Python, the

@@ -133,8 +133,8 @@ def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) ->
             for entry in _entries(root):
                 if entry.suffix == SUFFIX:
                     library.faults[entry.stem] = InputError(
-                        f"{entry} is not in a pack",
-                        hint="move the file into a subfolder: its name is the name of the pack",
+                        f"the query file {entry} is not in a pack",
+                        hint="move the file into a subfolder, whose name is the name of the pack",
                     )
                 elif _is_pack(entry):
                     named.setdefault(entry.name, []).append(entry)
@@ -205,7 +205,8 @@ def write_template(name: str, directory: Path) -> Path:
     pack, slash, query = name.partition("/")
     if not slash:
         raise InputError(
-            f"'{name}' does not name a pack", hint=f"write PACK/NAME, such as mine/{name}"
+            f"the query name '{name}' does not contain a pack",
+            hint=f"write PACK/NAME, such as mine/{name}",
         )
     path = directory / pack / f"{query}{SUFFIX}"
     _check_names(pack, query, path)

@@ -143,7 +143,7 @@ def _stored_link(network: "Topology", link: str) -> str:
 def _stored_pattern(network: "Topology", pattern: str) -> str:
     if not network.has_translations:
         raise InputError(
-            f"the labels of {network.spec} have no patterns: they may differ in length",
+            f"{network.spec} has no label patterns, because its labels may differ in length",
             hint="choose a star graph, an (n,k)-star or a hypercube",
         )
     example = network.label(0)
@@ -236,8 +236,9 @@ class Type:
             or match["name"] not in KINDS
             or (match["least"] and match["name"] not in {"int", "float"})
         ):
-            hint = f"{did_you_mean(text, KINDS)}use one of the types {', '.join(KINDS)}"
-            raise InputError(f"unknown type '{text}'", hint=hint)
+            hint = f"{did_you_mean(text, KINDS)}use one of the types {', '.join(KINDS)}, or"
+            hint += " 'list of TYPE'; only int and float can have a minimum, as in 'int >= 1'"
+            raise InputError(f"'{text}' is not a valid type", hint=hint)
         least = int(match["least"]) if match["least"] else None
         return cls(match["name"], bool(match["many"]), least)
 

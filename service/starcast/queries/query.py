@@ -108,7 +108,7 @@ def _read_fields(text: str) -> dict[str, list[str]]:
 def _check_order(name: str, fields: dict[str, list[str]]) -> None:
     if name not in FIELDS:
         hint = f"{did_you_mean(name, FIELDS)}use one of the fields {', '.join(FIELDS)}"
-        raise InputError(f"unknown field '{name}'", hint=hint)
+        raise InputError(f"unknown header field '{name}'", hint=hint)
     if name in fields:
         raise InputError(f"the field '{name}' is repeated", hint="remove one of the fields")
     for later in FIELDS[FIELDS.index(name) :]:

@@ -62,8 +62,8 @@ class UncheckedForest:
         self.rows = np.asarray(parent_port)
         if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
             raise InputError(
-                f"trees on {topology.spec} need an array of shape [trees, {topology.nodes}], not "
-                f"{list(self.rows.shape)}",
+                f"trees on {topology.spec} need an array of shape [trees, {topology.nodes}] with at"
+                f" least one tree, not {list(self.rows.shape)}",
                 hint="use one row per tree with one entry per node",
             )
         self.root = topology.node(root)

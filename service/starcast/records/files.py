@@ -81,7 +81,7 @@ def locked_path(folder: Path, record: Record) -> Iterator[Path]:
             stack.enter_context(lock_folder(path.parent))
         except OSError as error:
             raise InputError(
-                f"{path.parent} cannot be created or written to: {error.strerror}",
+                f"the folder {path.parent} cannot be created or written to: {error.strerror}",
                 hint="choose another folder",
             ) from None
         yield path

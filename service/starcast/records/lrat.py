@@ -91,19 +91,19 @@ def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
 def _parse_addition(numbers: Sequence[int]) -> tuple[int, Clause, Sequence[int]]:
     """Return the id, the literals and the hints of a line that adds a clause."""
     if not numbers or numbers[0] < 1 or numbers[-1] != 0:
-        raise ValueError("it must begin with a positive id and end with 0")
+        raise ValueError("a line that adds a clause must begin with a positive id and end with 0")
     end = numbers.index(0)
     if end == len(numbers) - 1:
-        raise ValueError("it has no hints")
+        raise ValueError("the added clause has no hints")
     return numbers[0], tuple(set(numbers[1:end])), numbers[end + 1 : -1]
 
 
 def _delete(known: dict[int, Clause], ids: Sequence[int]) -> None:
     if not ids or ids[-1] != 0:
-        raise ValueError("it must end with 0")
+        raise ValueError("a line that deletes clauses must end with 0")
     for each in ids[:-1]:
         if known.pop(each, None) is None:
-            raise ValueError(f"it deletes the clause {each}, which does not exist")
+            raise ValueError(f"the deleted clause {each} does not exist")
 
 
 def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[int]) -> None:

@@ -112,10 +112,8 @@ class Proof:
         # A second solver leaves no proof that could be checked again.
         needs_proof = self.format != "second solver"
         if (bool(self.proof_sha256), self.proof_bytes > 0) != (needs_proof, needs_proof):
-            needed = "needs" if needs_proof else "must not have"
-            raise ValueError(
-                f"the format {self.format} {needed} the SHA-256 and the length of a proof"
-            )
+            needed = "a SHA-256 and a length" if needs_proof else "neither a SHA-256 nor a length"
+            raise ValueError(f"a proof in the format '{self.format}' must have {needed}")
 
 
 @dataclass(frozen=True)
@@ -388,8 +386,8 @@ class RecordFields(pydantic.BaseModel):
             raise ValueError(f"the arguments of {self.problem} must be: {names}")
         if self.optimal != (self.value == self.bound):
             raise ValueError(
-                f"optimal is {self.optimal}, but the value is {self.value} and the bound"
-                f" {self.bound}"
+                f"the field 'optimal' is {self.optimal}, but the value is {self.value} and the"
+                f" bound is {self.bound}"
             )
         return self
 

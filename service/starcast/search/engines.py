@@ -152,7 +152,7 @@ def require_memory(size: int, memory: int, subject: str) -> None:
     needed = size // 10**6
     if needed > memory:
         raise LimitError(
-            f"{subject} needs about {needed:,} MB, but the limit is {memory:,} MB",
+            f"{subject} needs about {needed:,} MB of memory, but the limit is {memory:,} MB",
             hint="choose a smaller topology, or raise `memory`",
         )
 
@@ -211,7 +211,8 @@ class Budget:
         last = self.seed + self.jobs - 1
         if not 0 <= self.seed <= last <= MAX_INTEGER:
             raise InputError(
-                f"the random seeds {self.seed} to {last} are not integers from 0 to {MAX_INTEGER}",
+                f"the random seeds of all jobs, {self.seed} to {last}, must be from 0 to"
+                f" {MAX_INTEGER}",
                 hint=f"choose a `seed` from 0 to {MAX_INTEGER + 1 - self.jobs}",
             )
         object.__setattr__(self, "deadline", monotonic() + self.seconds)
@@ -324,7 +325,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
             shown = elapsed
     if failures == budget.jobs:
         raise LimitError(
-            f"{subject}: the solver needs more than {budget.memory:,} MB",
+            f"{subject}: the solver needs more than {budget.memory:,} MB of memory",
             hint="raise `memory`, or choose a smaller topology",
         )
     return None

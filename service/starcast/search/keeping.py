@@ -95,7 +95,7 @@ def find_trusted(
         except RejectedError as error:
             raise RejectedError(
                 f"the record {record.id} in {folder} is wrong: {error.message}",
-                hint="remove the record's file; 'starcast records verify FILE' checks a file",
+                hint="find the wrong file with 'starcast records verify FILE', and remove it",
             ) from None
         if is_needed and budget is not None and checked.verification != "verified":
             budget.reporter.say(

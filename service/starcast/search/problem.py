@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, Formula, require_fit, solve
 from starcast.support.errors import InputError
-from starcast.support.integers import MAX_INTEGER, check_count
+from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
+from starcast.support.vocabulary import MAX_ARGUMENT
 from starcast.topologies import Topology
 
 
@@ -171,7 +172,7 @@ class SearchProblem(ABC):
         """Return all arguments of the problem, with the given values or else the defaults.
 
         Raises:
-            InputError: an argument is unknown, or is not an integer from 1 to 2^31 - 1.
+            InputError: an argument is unknown, or is not an integer from 1 to `MAX_ARGUMENT`.
         """
         for name, value in given.items():
             if name not in cls.arguments:
@@ -180,7 +181,7 @@ class SearchProblem(ABC):
                     f"the problem {cls.name} has no argument '{name}'",
                     hint=f"{did_you_mean(name, cls.arguments)}its arguments are: {known}",
                 )
-            check_count(name, value, MAX_INTEGER)
+            check_count(name, value, MAX_ARGUMENT)
         return {**cls.arguments, **given}
 
     @classmethod

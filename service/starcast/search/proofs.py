@@ -228,9 +228,9 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
         raise RejectedError(
-            f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'"
-            " instead of 'unsatisfiable'",
-            hint="raise `timeout`",
+            f"{statement}: no LRAT proof was completed within the limits, and CP-SAT answers"
+            f" '{status}' instead of 'unsatisfiable'",
+            hint="raise `timeout`; if the answer is 'satisfiable', report a defect of starcast",
         )
     return Proof(statement, "second solver", digest, "", 0, solver_name("cp-sat"), again)
 
@@ -531,8 +531,8 @@ def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError |
     for record in records:
         if record.proof is not None and record.proof.format == "second solver":
             return UncheckedError(
-                f"the bound of {record.id} is not checked: its proof was too long to make, and only"
-                f" {record.proof.checker} supports the bound",
-                hint="try to make a proof with 'starcast records verify --proof-timeout SECONDS'",
+                f"the bound of {record.id} is not checked: no proof was completed within the"
+                f" limits, and only {record.proof.checker} supports the bound",
+                hint="to generate a proof, run 'starcast records verify --proof-timeout SECONDS'",
             )
     return None

@@ -87,7 +87,7 @@ def search(
         if (known.problem, known.topology, known.arguments) != (problem, graph.spec, values):
             raise InputError(
                 f"{known.id} is not a record of {problem} on {graph.spec} with these arguments",
-                hint="start without a known record",
+                hint="omit the known record",
             )
         known = trusted_part(known, proof_limits(limits)).record
     return _search_from(known, problem, graph, values, limits, keep)

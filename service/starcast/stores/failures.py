@@ -58,7 +58,7 @@ def translate(error: Exception, report: str) -> StarcastError:
     if isinstance(error, RecursionError):
         return LimitError("an input is nested too deeply", hint="simplify the input")
     if isinstance(error, subprocess.SubprocessError):
-        return UnavailableError(f"a program failed: {text}", hint=_DOCTOR)
+        return UnavailableError(f"an external program failed: {text}", hint=_DOCTOR)
     if isinstance(error, _DAMAGED):
         return InputError(
             f"a file or text cannot be decoded: {text}",

@@ -74,7 +74,7 @@ class ArrayArchive:
             ValueError: a member of the archive is not an npy file.
         """
         if not all(name.endswith(".npy") for name in self._members):
-            raise ValueError("a member is not an array")
+            raise ValueError("a member of the archive is not an array")
         return [name.removesuffix(".npy") for name in self._members]
 
     def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -86,19 +86,21 @@ class ArrayArchive:
         """
         info = self._members.get(f"{name}.npy")
         if info is None:
-            raise ValueError(f"{name} is missing")
+            raise ValueError(f"the array '{name}' is missing")
         check_method(info)
         with self._archive.open(info) as member:
             version = npy.read_magic(member)
             if version not in _READ_HEADER:
-                raise ValueError(f"{name} has an unsupported version of the npy format")
+                raise ValueError(f"the array '{name}' has an unsupported version of the npy format")
             shape, _, dtype = _READ_HEADER[version](member, max_header_size=_HEADER)
             size = member.tell() + prod(shape) * dtype.itemsize
         # If values had 0 bytes each, the header could claim any number of values, and the size
         # would still agree.
         is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
         if not is_valid or info.file_size != size:
-            raise ValueError(f"the size of {name} differs from the size that its header states")
+            raise ValueError(
+                f"the header of the array '{name}' is invalid, or does not match its size"
+            )
         return shape, dtype
 
     def read(self, name: str, limit: int = MAX_ARRAY) -> NDArray[Any]:

@@ -146,7 +146,9 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     """
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
-        raise InputError(f"the grid has no {axis}", hint=f"add one value or more: {axis} = [...]")
+        raise InputError(
+            f"the grid has no value for {axis}", hint=f"add one value or more: {axis} = [...]"
+        )
     # Without this check, a nested list would be converted to a string and read as a value, and the
     # error message would be misleading.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
@@ -324,8 +326,8 @@ class Parameters:
     collective: Annotated[
         str,
         Axis(
-            help="broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or "
-            "allreduce.",
+            help="The collective: broadcast, allgather, scatter, gather, alltoall, reduce,"
+            " reduce-scatter or allreduce.",
             meaning="broadcast, allgather, scatter, ...",
             default="broadcast",
             completion="collectives",
@@ -338,7 +340,7 @@ class Parameters:
         str,
         Axis(
             help="An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
-            "see 'starcast schedule algorithms'.",
+            "'starcast schedule algorithms' lists them.",
             meaning="name of the algorithm: multiple",
             completion="algorithms",
             matching="choice",
@@ -347,7 +349,8 @@ class Parameters:
     ports: Annotated[
         str,
         Axis(
-            help="Port model: all or one.",
+            help="Port model: all (a node uses all ports in a step), or one (one port to send and"
+            " one to receive).",
             meaning="port model: all or one",
             fallback="the algorithm's default",
             words=get_args(Ports),
@@ -369,7 +372,8 @@ class Parameters:
     execution: Annotated[
         str,
         Axis(
-            help="Execution model: synchronous or asynchronous.",
+            help="Execution model: synchronous (all packets of a step start together), or"
+            " asynchronous (each packet starts as soon as it can).",
             meaning="execution model: synchronous or asynchronous",
             default="synchronous",
             words=EXECUTION_MODELS,
@@ -405,9 +409,10 @@ class Parameters:
     segments: Annotated[
         int,
         Axis(
-            help="Segments per tree, for algorithms that segment the message: a number, degree (n-1"
-            " on S_n), or best, which minimizes the algorithm's closed form of the time. If the"
-            " closed form is not exact, another number may be faster.",
+            help="Number of segments per tree, for algorithms that segment the message: a number,"
+            " degree (the topology's degree, n-1 on S_n), or best (the number with the shortest"
+            " time in the algorithm's closed form). If the closed form is not exact, another number"
+            " may be faster.",
             meaning="p: pieces of each tree's share of the message",
             read=partial(read_count, words=(BEST, DEGREE)),
             default="1",
@@ -420,8 +425,9 @@ class Parameters:
     messages: Annotated[
         int,
         Axis(
-            help="Number of unit messages, for algorithms that send unit messages: a number, degree"
-            " (n-1 on S_n), or best, which minimizes the algorithm's closed form of the time.",
+            help="Number of unit messages into which each message is divided, for algorithms that"
+            " send unit messages: a number, degree (the topology's degree, n-1 on S_n), or best"
+            " (the number with the shortest time in the algorithm's closed form).",
             meaning="M: unit messages; 1 for an algorithm that takes segments",
             read=partial(read_count, words=(BEST, DEGREE)),
             fallback="the number of segments",
@@ -434,8 +440,8 @@ class Parameters:
     copies: Annotated[
         int,
         Axis(
-            help="Number of edge-disjoint trees that carry each unit: a number, or degree (n-1"
-            " on S_n).",
+            help="Number of edge-disjoint trees that carry each unit: a number, or degree (the"
+            " topology's degree, n-1 on S_n).",
             meaning="trees that carry each unit",
             read=partial(read_count, words=(DEGREE,)),
             default="1",
@@ -475,7 +481,7 @@ class Parameters:
     t_s: Annotated[
         Fraction,
         Axis(
-            help="Start-up time per packet, T_s in the papers.",
+            help="Start-up time per packet (T_s in the papers), in any unit of time.",
             meaning="T_s: time per packet",
             read=read_number,
             default="100",
@@ -486,7 +492,7 @@ class Parameters:
     t_c: Annotated[
         Fraction,
         Axis(
-            help="Time per byte, T_c in the papers.",
+            help="Time per byte (T_c in the papers), in the same unit as `t_s`.",
             meaning="T_c: time per byte",
             read=read_number,
             default="1",

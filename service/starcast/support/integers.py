@@ -37,7 +37,7 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
         raise InputError(f"{name} is out of range", hint="use at most 10^60")
     if maximum is not None and number > maximum:
         raise InputError(
-            f"{name} is {number}, more than {maximum}{context and f' {context}'}",
+            f"{name} is {number}, but the maximum{context and f' {context}'} is {maximum}",
             hint=f"use an integer from 1 to {maximum}",
         )
     return number

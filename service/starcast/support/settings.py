@@ -98,7 +98,7 @@ class Settings(BaseModel):
         False, "whether 'starcast up' serves Neo4j Browser on the embedded Neo4j"
     )
     neo4j_http_port: int | None = _port(
-        "port of Neo4j Browser (default: the port used last; at first 7474)"
+        "port of Neo4j Browser (default: the port used last; 7474 at the first start)"
     )
     postgres_uri: str | None = _setting(
         None, "postgresql://USER@HOST:PORT/DATABASE of your own server (default: the embedded one)"
@@ -125,7 +125,7 @@ class Settings(BaseModel):
         (), f"your plug-ins: modules, .py files or paper packs, separated by '{os.pathsep}'"
     )
     labels: int = _setting(
-        1, "first symbol of labels in the commands with --labels: 0 or 1", ge=0, le=1
+        1, "smallest symbol in node labels for commands with --labels: 0 or 1", ge=0, le=1
     )
     row_limit: int = _setting(1_000, "maximum number of rows that a query returns", ge=1)
     timeout: float = _setting(30.0, "maximum duration of a query in seconds", gt=0, le=_DAY)
@@ -172,7 +172,8 @@ class Settings(BaseModel):
             remedy = (
                 "name a mirror that needs no password"
                 if info.field_name == "maven_repository"
-                else "put it into a file and set ..._password_file"
+                else "put the password into a file, and name the file in neo4j_password_file or "
+                "postgres_password_file"
             )
             raise ValueError(f"the URI contains a password; {remedy}")
         return value
@@ -239,7 +240,7 @@ def _absolute(path: Path) -> Path:
     try:
         return path.expanduser().absolute()
     except RuntimeError:  # the path begins with ~NAME of an unknown user
-        raise ValueError(f"the user of '{path}' has no home folder") from None
+        raise ValueError(f"the user in '{path}' is unknown or has no home folder") from None
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
@@ -282,7 +283,8 @@ def _read_file() -> dict[str, Any]:
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
-            f"{CONFIG} names {file}, which is not a file", hint=f"create a file, or unset {CONFIG}"
+            f"{CONFIG} names {file}, which is not a file",
+            hint=f"specify an existing file, or unset {CONFIG}",
         )
     if not file.is_file():
         return {}

@@ -237,7 +237,7 @@ def _check_code(file: Path, part: _ShardFile) -> None:
         return
     code = "other code" if part.version == version("starcast") else f"starcast {part.version}"
     raise RejectedError(
-        f"{file} was computed by {code}, not by the starcast {version('starcast')} that merges it",
+        f"{file} was computed by {code}, not by the installed starcast {version('starcast')}",
         hint="run and merge all shards with the same installation",
     )
 

@@ -174,6 +174,8 @@ RANK = re.compile(r"#([0-9]{1,18})")
 _CALL = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
 # An argument contains no colon, because colons separate the parts of an id.
 _ARGUMENT = re.compile(r"([^():=,\s]+)=([^():=,\s]+)")
+#: The largest integer in a spec or an id, such as ``multiple(segments=4)``.
+MAX_ARGUMENT = 10**9 - 1
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
@@ -231,7 +233,7 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, dict[str, Ar
     match = _CALL.fullmatch(text.strip())
     if match is None:
         raise InputError(
-            f"unknown {noun} '{text}'",
+            f"'{text}' is not a valid {noun}",
             hint="write a name with optional arguments, such as 'greedy' or "
             "'dimension-change(base=multiple,i=2)'",
         )

@@ -422,7 +422,7 @@ class Topology(Displayable, ABC):
         if isinstance(node, bool) or not isinstance(node, int | np.integer):
             raise InputError(
                 f"{node!r} is neither a label nor a rank of {self.spec}",
-                hint="use a string or an integer",
+                hint="use a label as a string, or a rank as an integer",
             )
         if not 0 <= node < self.nodes:
             raise InputError(

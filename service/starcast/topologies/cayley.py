@@ -124,7 +124,8 @@ class EvenPermutations(Permutations):
         row = super().parse(label)
         if permutations.is_odd(row[None, :])[0]:
             raise InputError(
-                f"the label '{label}' is an odd permutation", hint="exchange two of its symbols"
+                f"the label '{label}' is an odd permutation, but all nodes are even permutations",
+                hint="exchange two of its symbols",
             )
         return row
 

@@ -110,14 +110,14 @@ def family(
         )  # fmt: skip
         if group not in _GROUPS:
             raise InputError(
-                f"{origin}: the group {group!r} of '{name}' is unknown",
+                f"{origin}: the group {group!r} of the family '{name}' is unknown",
                 hint=f"choose one of {', '.join(_GROUPS)}",
             )
         subject = f"the family '{name}'"
         many = noun or f"{name} graphs"
         if not (many.endswith("s") or origin.is_shipped):
             raise InputError(
-                f"{origin}: the noun '{many}' of '{name}' does not end in s",
+                f"{origin}: the noun '{many}' of the family '{name}' does not end in s",
                 hint="write a plural, such as pancake graphs",
             )
 
@@ -131,7 +131,7 @@ def family(
                 first = next(iter(inspect.signature(function).parameters), "n")
                 raise InputError(
                     f"the {many[:-1]} {spec} is out of range",
-                    hint=f"{first} goes from {sizes[0]} to {sizes[-1]}",
+                    hint=f"choose {first} from {sizes[0]} to {sizes[-1]}",
                 )
             built = run_guarded(subject, origin, lambda: function(*numbers))
             with located(subject, origin):
@@ -203,19 +203,19 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
         compiled = re.compile(pattern)
     except re.error as error:
         raise InputError(
-            f"{origin}: the pattern of '{name}' is malformed: {error}",
+            f"{origin}: the pattern of the family '{name}' is malformed: {error}",
             hint="write a regular expression such as P(\\d+)",
         ) from None
     if not compiled.groups:
         raise InputError(
-            f"{origin}: the pattern of '{name}' has no group",
+            f"{origin}: the pattern of the family '{name}' has no group",
             hint="put the numbers into parentheses, such as P(\\d+)",
         )
     foreign = _FOREIGN.search(_GROUP.sub("(", pattern))
     if foreign is not None:
         raise InputError(
-            f"{origin}: the pattern of '{name}' contains {foreign.group()!r}, which no spec can"
-            " contain",
+            f"{origin}: the pattern of the family '{name}' contains {foreign.group()!r}, which no"
+            " spec can contain",
             hint=f"write a pattern for specs of {SPEC_CHARACTERS}",
         )
     # It is hard to decide whether two patterns can match the same string, so the pattern is only
@@ -245,7 +245,7 @@ def _check_ports(built: Topology) -> None:
         ends = built.neighbours(port)
         if not np.array_equal(np.sort(ends), nodes):
             raise InputError(
-                f"the port {port} of {built.spec} leads two nodes to the same node",
+                f"the port {port} of {built.spec} does not lead to every node exactly once",
                 hint=f"return each node exactly once from neighbours({port}); a node without a link"
                 " at the port is its own neighbour",
             )

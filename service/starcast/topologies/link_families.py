@@ -249,7 +249,7 @@ def random_regular(n: int, degree: int, seed: int) -> list[tuple[int, int]]:
     """Return the links of a random connected graph with n nodes of the given degree."""
     if not 3 <= degree < n or n * degree % 2 or n * degree > 2 * MAX_LINKS:
         raise InputError(
-            f"out of range for a random regular graph: {n:,} nodes of degree {degree}",
+            f"starcast cannot build a random regular graph of {n:,} nodes with degree {degree}",
             hint=f"use a degree of at least 3 and below n, with n times the degree even and at most"
             f" {2 * MAX_LINKS:,}",
         )

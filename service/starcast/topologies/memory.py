@@ -52,7 +52,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
     """
     if needed > physical():
         raise LimitError(
-            f"not enough memory for {purpose}: about {needed / 1e9:,.1f} GB needed, "
+            f"there is not enough memory for {purpose}: about {needed / 1e9:,.1f} GB are needed, "
             f"but this machine has only {physical() / 1e9:,.1f} GB",
             hint=hint,
         )

@@ -434,7 +434,7 @@ def _read_numbers(
     listed = _as_list(values, f"{name} values")
     if len(listed) != len(links.pairs):
         raise InputError(
-            f"{pluralize(len(listed), 'value is', 'values are')} given for"
+            f"{pluralize(len(listed), f'{name} value is', f'{name} values are')} given for"
             f" {pluralize(len(links.pairs), 'link')}",
             hint="specify one number for each link, in the order of the links",
         )

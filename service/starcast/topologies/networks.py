@@ -224,7 +224,7 @@ class Network(Topology):
         node = int(degrees.argmax())
         if degrees[node] > MAX_DEGREE:
             raise InputError(
-                f"the node '{self.titles[node]}' has {degrees[node]:,} links, too many",
+                f"the node '{self.titles[node]}' has {degrees[node]:,} links, which is too many",
                 hint=f"use at most {MAX_DEGREE} links per node",
             )
         needed = _LINK_BYTES * len(pairs) + _PORT_BYTES * self.nodes * (int(degrees[node]) + 1)
@@ -337,7 +337,8 @@ class Network(Topology):
         """
         if self.nodes > MAX_PROFILE_NODES:
             raise LimitError(
-                f"{self.spec} has {self.nodes:,} nodes, too many for the distances of all pairs",
+                f"{self.spec} has {self.nodes:,} nodes, which is too many to compute the distances"
+                " of all pairs",
                 hint="compute the distances from single nodes",
             )
         counts = np.zeros(self.nodes, dtype=np.int64)
@@ -424,7 +425,10 @@ def remember(network: Network) -> Network:
     if known is network:
         return network
     if known.sha256 != network.sha256:
-        raise InputError(f"another network has the spec '{network.spec}'", hint="use another name")
+        raise InputError(
+            f"another network with the spec '{network.spec}' is already in use",
+            hint="use another name",
+        )
     # Another version of starcast may have coloured the links differently.
     if not np.array_equal(known.table(), network.table()):
         raise InputError(
@@ -471,7 +475,8 @@ def restore_network(stored: Mapping[str, Any]) -> Network:
     )
     if network.sha256 != stored["sha256"]:
         raise RejectedError(
-            f"the network '{stored['name']}' does not have the SHA-256 {stored['sha256']}",
+            f"the network '{stored['name']}' does not have the SHA-256 {stored['sha256']} that was"
+            " stored with it",
             hint="add the network again, because it was changed after it was stored",
         )
     return remember(network)
@@ -483,7 +488,7 @@ def _check_positions(positions: Sequence[Sequence[float]], nodes: int) -> ArrayL
         return None
     if len(positions) != nodes or {len(position) for position in positions} != {2}:
         raise InputError(
-            "the positions of the network are not two numbers for each node",
+            "the positions of the network do not consist of two numbers for each node",
             hint=_DAMAGED,
         )
     return positions

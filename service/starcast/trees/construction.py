@@ -167,7 +167,8 @@ def _check_parent_ports(
         raise InputError(
             f"the construction '{name}' ({origin}) returned an array of {array.dtype} [{shape}] on "
             f"{topology.spec}",
-            hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}], with 0 at the root",
+            hint=f"return the parent ports as a uint8 array of shape"
+            f" [{expected[0]}, {expected[1]}], with 0 at the root",
         )
     # The range is checked before the conversion to uint8, which would turn 256 into the valid entry
     # 0.

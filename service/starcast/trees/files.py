@@ -62,7 +62,8 @@ def check_spec(construction: object, arguments: object) -> None:
         )
     if not isinstance(construction, str) or not _is_parsed_again(construction, arguments):
         raise InputError(
-            f"{str(construction)[:_SHOWN]!r} with its arguments cannot be part of an id",
+            f"the construction {str(construction)[:_SHOWN]!r} with its arguments cannot be part"
+            " of an id",
             hint="write names and values without spaces, commas, colons, '=' and parentheses;"
             f" values may be integers, too; use at most {_MAX_LENGTH} characters in total",
         )

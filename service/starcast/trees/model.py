@@ -520,8 +520,8 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
         ) from None
     if array.ndim != 2 or array.shape[1] != topology.nodes or not len(array):
         raise InputError(
-            f"a forest on {topology.spec} must be an array [trees, {topology.nodes}], not "
-            f"{list(array.shape)}",
+            f"a forest on {topology.spec} must be an array of shape [trees, {topology.nodes}] with"
+            f" at least one tree, not {list(array.shape)}",
             hint=rows_hint,
         )
     files.check_trees(len(array))

@@ -27,7 +27,8 @@ class LayoutEntry(BaseModel):
     name: str
     description: str
     periods: list[list[float]] = Field(
-        description="translations of the plane under which the layout repeats; usually none"
+        description="two vectors (x, y) by which the layout can be moved without changing it; "
+        "empty for most layouts"
     )
 
 
@@ -54,7 +55,10 @@ class TopologyResource(BaseModel):
         description="largest distance between two endpoints; null if unknown"
     )
     mean_distance: float | None
-    exact_mean_distance: str | None = Field(description="the mean distance as a fraction")
+    exact_mean_distance: str | None = Field(
+        description="exact mean distance between two different endpoints, as a fraction; null if "
+        "unknown"
+    )
     distance_profile: list[int] | None = Field(
         description="number of nodes at distance 0, 1, ... from any node or, if this depends on "
         "the node, number of ordered pairs of endpoints at distance 0, 1, ..."
@@ -70,7 +74,9 @@ class TopologyResource(BaseModel):
     )
     constructions: list[str]
     algorithms: list[AlgorithmName]
-    layouts: list[LayoutEntry] = Field(description="the available layouts, the default first")
+    layouts: list[LayoutEntry] = Field(
+        description="available layouts, of which the first is the default"
+    )
     labels_url: str
     neighbours_url: str
 
@@ -97,7 +103,7 @@ class ForestResource(BaseModel):
     topology: str
     construction: str
     arguments: dict[str, int | str]
-    root: int = Field(description="rank of the root")
+    root: int = Field(description="rank of the node that is the root of all trees")
     root_label: str
     trees: int
     spanning: bool
@@ -125,7 +131,10 @@ class ScheduleResource(BaseModel):
     arguments: dict[str, int | str]
     units: int
     message_units: int
-    symmetric: bool = Field(description="whether the rows of one source represent all sources")
+    symmetric: bool = Field(
+        description="whether the schedule contains only the rows of one source; the rows of the "
+        "other sources are translations of these rows"
+    )
     forest_id: str | None
     steps: int
     rows: int
@@ -164,7 +173,7 @@ class SimulationResource(BaseModel):
         description="number of (node, unit) pairs that should have been delivered but were not"
     )
     undelivered: list[Undelivered] = Field(
-        description="the first (node, unit) pairs that were not delivered"
+        description="(node, unit) pairs that were not delivered; at most 10 are listed"
     )
     violation: str | None
     links_used: list[int]
@@ -274,7 +283,9 @@ class AnswerResource(BaseModel):
     parameters: dict[str, Any]
     columns: list[str]
     rows: JsonRows
-    more: bool = Field(description="whether the query has more rows than the row limit permits")
+    more: bool = Field(
+        description="whether rows were omitted because the result exceeds the row limit"
+    )
     note: str
     cypher: str
 
@@ -345,7 +356,8 @@ class CurveData(BaseModel):
     label: str
     spots: list[SpotData]
     path: list[tuple[float, float]] = Field(
-        description="points to connect by straight lines: all spots and intermediate points"
+        description="points (message_bytes, time) that straight lines connect to form the curve: "
+        "all spots and intermediate points"
     )
 
 
@@ -374,7 +386,7 @@ class ProfileData(BaseModel):
     run: int
     segments: int
     links: int = Field(description="number of directed links of the topology")
-    links_used: list[int] = Field(description="number of directed links used in steps 1, 2, ...")
+    links_used: list[int] = Field(description="number of directed links used in each step")
 
 
 class PanelData(BaseModel):
@@ -387,7 +399,8 @@ class PanelData(BaseModel):
     name: str
     curves: list[CurveData]
     bounds: list[CurveData] = Field(
-        description="the lower bound for each combination of values of the axes ``across``"
+        description="curves of the lower bound, one for each combination of values of the axes "
+        "in `across`"
     )
     crossovers: list[Crossover]
     profiles: list[ProfileData] = Field(
@@ -417,19 +430,26 @@ class ComparisonResource(BaseModel):
     """A comparison of stored experiments or runs."""
 
     title: str
-    titles: list[str] = Field(description="titles of the experiments")
-    sides: list[str] = Field(description="names of the sides, the baseline first")
-    remarks: list[str] = Field(
-        description="remarks for the reader, for example how many runs are missing"
+    titles: list[str] = Field(
+        description="titles of the compared experiments; experiments without a title are omitted"
     )
-    parameters: dict[str, str] = Field(description="parameters that all rows share")
+    sides: list[str] = Field(
+        description="names of the compared experiments or runs, the baseline first"
+    )
+    remarks: list[str] = Field(
+        description="sentences that state how many runs of an incomplete experiment are missing"
+    )
+    parameters: dict[str, str] = Field(
+        description="names and values of the run parameters that are equal in all rows"
+    )
     across: list[str] = Field(description="axes in which compared runs may differ")
     matched_by: str = Field(description="a sentence that states which runs are paired")
     networks: list[str] = Field(
         description="sizes of the networks, if runs on different topologies are compared"
     )
     summary: JsonRows = Field(
-        description="for each side: algorithms, networks, and numbers of runs and verdicts"
+        description="for each compared experiment or run: its algorithms and networks, its number "
+        "of runs, and in how many rows it is better, worse, the same or not comparable"
     )
     reasons: dict[str, int] = Field(
         description="for each reason why rows are not comparable, the number of such rows"
@@ -439,7 +459,9 @@ class ComparisonResource(BaseModel):
     note: str
     panels: list[PanelData]
     crossovers: JsonRows
-    provenance: JsonRows = Field(description="code versions and machines of the runs")
+    provenance: JsonRows = Field(
+        description="machines and versions of the code that executed the runs"
+    )
     commands: list[CommandsData]
 
 
@@ -484,13 +506,15 @@ class RecordResource(BaseModel):
     topology: str
     arguments: dict[str, int]
     value: int
-    bound: int = Field(description="proved bound: no solution has a better value than the bound")
+    bound: int = Field(
+        description="proved bound on the value: no solution has a better value than this bound"
+    )
     optimal: bool
     proof: str = Field(
         description="evidence for the bound, such as `LRAT, not made again` for an LRAT "
         "proof that was not regenerated"
     )
-    reason: str = Field(description="why the bound holds")
+    reason: str = Field(description="explanation of why no better value than the bound exists")
     seconds: float = Field(description="total time of all searches, in seconds")
     solver: str
     version: str
@@ -503,7 +527,7 @@ class SearchAttempt(BaseModel):
     """A search for a record: it found a witness, proved that none exists, or ended undecided."""
 
     method: str
-    target: int = Field(description="target value of the search")
+    target: int = Field(description="value that the search had to reach or to prove impossible")
     result: Literal["witness", "none", "open"]
     seconds: float
 
@@ -511,13 +535,18 @@ class SearchAttempt(BaseModel):
 class RecordDetail(RecordResource):
     """A record with all its details."""
 
-    statement: str | None = Field(description="the proved statement, which implies the bound")
+    statement: str | None = Field(
+        description="proved statement that implies the bound, such as `no one-port broadcast in 4 "
+        "rounds`; null without a proof"
+    )
     checker: str | None = Field(
         description="the programs that accepted the proof, according to the record file"
     )
     proof_command: str | None = Field(description="the command that regenerates the proof")
     searches: list[SearchAttempt]
-    witness: dict[str, str] = Field(description="URL of each array of the witness, by name")
+    witness: dict[str, str] = Field(
+        description="URLs of the arrays that describe the solution (witness), by array name"
+    )
 
 
 class StoreHealth(BaseModel):

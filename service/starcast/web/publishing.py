@@ -62,8 +62,8 @@ class Publishing(Connection):
             folder: folder for the site: a new or empty folder, or a folder with an earlier site.
             ids: topologies, forests and schedules that the explorer shows even if no page links to
                 them, such as S6, S5:multiple or S5:broadcast:multiple.
-            compare: add a page that compares these experiments or runs, separated by commas. Can be
-                repeated.
+            compare: add a page that compares these experiments or runs, whose names are separated
+                by commas. Can be repeated.
             check_claims: first check the claims that have no stored verdict, on small topologies
                 (level quick).
             jobs: number of processes that check claims.
@@ -103,6 +103,8 @@ class Publishing(Connection):
                 f"{outage.message}; {outage.hint}"
             )
         with Site(self.settings, has_stores=outage is None) as site:
+            pairs = [names.split(",") for names in compare]
+            site.add(map(read_id, ids), pairs)
             if missing := site.describe_missing_packs():
                 self.reporter.say(missing)
             if check_claims:
@@ -111,8 +113,7 @@ class Publishing(Connection):
                 count = pluralize(unchecked, "claim has", "claims have")
                 self.reporter.say(f"{count} no stored verdict; add `check_claims` to verify")
             self.reporter.say("rendering the pages")
-            pairs = [names.split(",") for names in compare]
-            files = site.build(map(read_id, ids), pairs, self.reporter)
+            files = site.build(self.reporter)
             self._say_each("not published", map(str, site.problems.values()))
         write_site(target, files)
         self._say_each("no longer published", sorted(earlier - files.keys()))

@@ -124,6 +124,11 @@ def _cannot_listen(error: OSError, host: str, port: int) -> InputError | Unavail
             f"only root can use the port {port}",
             hint="choose a port from 1024 to 65535 with `port`",
         )
+    if error.errno in {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}:
+        return UnavailableError(
+            f"this machine cannot open another port: {(error.strerror or '').lower()}",
+            hint="end other programs, or raise the limit on open files",
+        )
     return InputError(
         f"'{host}' is not an address of this machine: {(error.strerror or '').lower()}",
         hint="use the `host` 127.0.0.1, or omit `host`",

@@ -110,6 +110,7 @@ class Site:
         self._files: dict[str, bytes] = {}
         self._explorers: dict[str, Explorer] = {}
         self._explored: dict[str, str] = {}
+        self._linked: set[str] = set()
 
     def __enter__(self) -> Self:
         # The verdicts are read once, because reading them for each claim's page takes too long.
@@ -149,15 +150,12 @@ class Site:
             if name not in stored or stored[name][1] is None
         )
 
-    def build(
-        self, ids: Iterable[str], comparisons: Iterable[Sequence[str]], reporter: Reporter
-    ) -> dict[str, bytes]:
-        """Render the site, and return the contents of all its files by path.
+    def add(self, ids: Iterable[str], comparisons: Iterable[Sequence[str]]) -> None:
+        """Add pages to the site to which no other page need link.
 
         Args:
-            ids: topologies, forests and schedules to show even if no page links to them.
+            ids: topologies, forests and schedules.
             comparisons: for each comparison page, the names of its experiments or runs.
-            reporter: reports how many pages are rendered.
 
         Raises:
             StarcastError: one of ``ids`` or ``comparisons`` cannot be published.
@@ -167,8 +165,15 @@ class Site:
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
         # Errors in pages that the user requested are raised here; `_collect` only records errors.
-        linked = [self._read(url) for url in named]
-        self._collect({"/"}.union(*linked), reporter)
+        self._linked.update(*map(self._read, named))
+
+    def build(self, reporter: Reporter) -> dict[str, bytes]:
+        """Render the site, and return the contents of all its files by path.
+
+        Args:
+            reporter: reports how many pages are rendered.
+        """
+        self._collect({"/"} | self._linked, reporter)
         self._pages["/search"] = render_page(
             "search.html.j2",
             section="search",

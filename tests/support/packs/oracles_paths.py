@@ -98,9 +98,10 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths of at most L hops, for the smallest L with ``wanted`` such paths.
+    """Return all simple paths from source to target of at most L hops.
 
-    If fewer simple paths exist, all are returned.
+    L is the smallest value for which there are at least ``wanted`` such paths. If fewer simple
+    paths exist, all are returned.
     """
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):

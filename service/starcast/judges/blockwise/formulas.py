@@ -185,14 +185,13 @@ def write_order(m: int, order: Array, others: Array, x: Array) -> None:
 
 @jit
 def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
-    """Write the ports towards the parents in the greedy tree, for the nodes of one row.
+    """Write each node's port towards its parent in the greedy tree with root r, for one row.
 
-    The port of node v in the tree with root r is alpha_r(v) of Tseng & Sheu 1997, Def. 1; it is 0
-    at the root.
-
-    The port is the position in r of the node's first symbol, if this position is not 1; otherwise,
-    the port is the first position from 2 on where the node differs from r. The nodes of a row that
-    agree with r in the positions 2, .., d are consecutive, so slices of ``out`` are filled.
+    A row consists of the w! nodes with the same tail and first symbol, w = m-1 (see the module
+    docstring). The port of node v is alpha_r(v) of Tseng & Sheu 1997, Def. 1: the position in r of
+    the node's first symbol, if this position is not 1; otherwise, the first position from 2 on
+    where the node differs from r. It is 0 at the root. The nodes of a row that agree with r in the
+    positions 2, .., d are consecutive, so each port is written to a whole slice of ``out``.
 
     Args:
         n: the number of symbols of S_n.

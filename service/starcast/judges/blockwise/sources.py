@@ -125,7 +125,8 @@ def closed_form(
         rotations = _check_arguments(n, entry.name, given)
     elif given:
         raise InputError(
-            f"the construction '{entry.name}' has no argument '{next(iter(given))}'",
+            f"the construction '{entry.name}' cannot be verified block by block with the argument"
+            f" '{next(iter(given))}'",
             hint="omit the argument",
         )
     if base not in _KINDS:
@@ -179,7 +180,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
     turns = arguments.get("i", 0)
     if not isinstance(turns, int) or not 0 <= turns <= n - 2:
         raise InputError(
-            f"i is {turns}, which is out of range on S{n}",
+            f"the argument i is {turns}, which is out of range on S{n}",
             hint=f"use an integer from 0 to {n - 2}",
         )
     return turns

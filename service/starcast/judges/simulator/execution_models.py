@@ -23,7 +23,7 @@ from starcast.judges.simulator.rows import Indices
 from starcast.judges.simulator.simulation import Executed, Simulation, execute
 from starcast.judges.simulator.sums import Sums
 from starcast.support.axes import check_execution
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import ExecutionModel
 from starcast.topologies import Topology, memory
 
@@ -213,9 +213,7 @@ def make_ticks(
             unknown.
     """
     check_execution(execution)
-    bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
-    if bytes_per_unit == 0:
-        raise InputError("unit_bytes must be positive, but is 0", hint="use more than 0 bytes")
+    bytes_per_unit = exact_number(unit_bytes, "unit_bytes", is_positive=True)
     start_up = exact_number(t_s, "t_s")
     return Ticks(topology, start_up, bytes_per_unit * exact_number(t_c, "t_c"))
 

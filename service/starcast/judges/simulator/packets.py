@@ -344,21 +344,34 @@ def simplify(time: Fraction) -> int | Fraction:
     return int(time) if time.denominator == 1 else time
 
 
-def exact_number(value: object, name: str) -> Fraction:
+def exact_number(value: object, name: str, *, is_positive: bool = False) -> Fraction:
     """Convert a non-negative number to a fraction without rounding.
 
+    Args:
+        value: the number.
+        name: the name of the number, for messages.
+        is_positive: whether the number must not be 0.
+
     Raises:
-        InputError: the value is negative, or not a finite number.
+        InputError: the value is not a finite number, or is too small.
     """
-    is_number = isinstance(value, Rational | Decimal | float | np.integer | np.floating)
     # `isfinite` converts its argument to a float, which is impossible for large integers.
-    is_exact = isinstance(value, Rational | np.integer)
-    if isinstance(value, bool) or not is_number or not (is_exact or isfinite(value)):  # type: ignore[arg-type]
+    is_finite = (
+        isinstance(value, Rational | np.integer)
+        or (isinstance(value, Decimal) and value.is_finite())
+        or (isinstance(value, float | np.floating) and isfinite(value))
+    )
+    if isinstance(value, bool) or not is_finite:
         raise InputError(
             f"{name} must be a finite number, but is {value!r}",
             hint="use an int, a Fraction, a Decimal or a finite float",
         )
     exact = Fraction(value.item() if isinstance(value, np.generic) else value)  # type: ignore[arg-type]
-    if exact < 0:
-        raise InputError(f"{name} must not be negative, but is {value}", hint="use 0 or more")
+    if exact < 0 or (is_positive and exact == 0):
+        rule, hint = (
+            ("be positive", "use more than 0")
+            if is_positive
+            else ("not be negative", "use 0 or more")
+        )
+        raise InputError(f"{name} must {rule}, but is {value}", hint=hint)
     return exact

@@ -460,7 +460,8 @@ def execute_outages(
     Args:
         schedule: a schedule that is not symmetric.
         outages: the faulty nodes and links, with the first step of each outage.
-        violation: the violation at which the execution ends; None if there is none.
+        violation: the violation that was found before, for the result; None if there is none.
+            ``schedule`` then has only the rows before the violation.
         attempted: bool ``[rows]``, the rows to execute if possible; all other rows are dropped. By
             default all rows.
     """

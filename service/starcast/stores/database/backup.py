@@ -356,7 +356,8 @@ def _verify(connection: Connection, manifest: Manifest) -> None:
     different = {table for table, _ in manifest.tables.items() ^ restored.tables.items()}
     if different:
         raise RejectedError(
-            f"the restored rows differ from the backup in {', '.join(sorted(different))}",
+            "the restored rows of some tables differ from the backup:"
+            f" {', '.join(sorted(different))}",
             hint="use another backup; the store was not changed",
         )
 
@@ -378,7 +379,7 @@ def _describe(connection: Connection) -> Manifest:
     if store is None or (revision == migrations.head() and {*tables} != {*Base.metadata.tables}):
         lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of the table store"]
         raise RejectedError(
-            f"the database lacks {', '.join(lost)}, so a backup would be incomplete",
+            f"a backup would be incomplete, because tables or rows are missing: {', '.join(lost)}",
             hint="run 'starcast db check' to see the differences, or restore an earlier backup",
         )
     # With this setting, PostgreSQL raises an error if a policy hides rows. Otherwise the backup

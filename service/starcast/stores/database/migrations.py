@@ -126,8 +126,8 @@ def enter_schema(connection: Connection) -> str:
     schema, path, role, _ = connection.execute(_ENTER).one()
     if schema is None:
         raise RejectedError(
-            f"none of the schemas in the search path of the role {role} (PostgreSQL's setting"
-            f" search_path is {path}) exists and is accessible to the role",
+            f"the role {role} can access no schema in its search path (PostgreSQL's setting"
+            f" search_path is {path})",
             hint="create one of these schemas as an administrator of the database: create schema"
             f" NAME authorization {role}; or let the role use another schema: alter role {role}"
             f" set search_path = NAME; grant usage on schema NAME to {role}",
@@ -178,7 +178,10 @@ def check_known(revision: str, subject: str) -> None:
             f"{subject} is too old: this starcast upgrades only schema {oldest} or newer",
             hint="run experiments and searches again in an empty database (docs/upgrades.md)",
         )
-    raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
+    raise RejectedError(
+        f"{subject} is newer than {newest}, the newest schema that this starcast supports",
+        hint="update starcast",
+    )
 
 
 def head() -> str:
@@ -328,8 +331,8 @@ def upgrade_to(connection: Connection, revision: str, writer: str | None = None)
         raise UnavailableError(
             f"the role '{url.username}' lacks the privilege CREATE on the schema {schema} of the"
             f" database '{url.database}'",
-            hint="name the owner of the tables in STARCAST_POSTGRES_OWNER; or, as an administrator:"
-            f" {right.as_string()}",
+            hint="name the owner of the tables in STARCAST_POSTGRES_OWNER; or, as an administrator,"
+            f" run: {right.as_string()}",
         )
     command.upgrade(_config(connection, writer), revision)
 

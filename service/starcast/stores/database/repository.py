@@ -410,8 +410,8 @@ def load_forest(session: Session, forest_id: str) -> "Forest":
     stored = np.frombuffer(b"".join(ports), dtype=np.uint8)
     if len(stored) != row.trees * topology.nodes:
         raise RejectedError(
-            f"the stored trees of {forest_id} do not have {topology.nodes:,} nodes each, the"
-            f" number of nodes of {topology.spec}",
+            f"the stored trees of {forest_id} do not have one entry for each of the"
+            f" {topology.nodes:,} nodes of {topology.spec}",
             hint="use the version of the plug-in with which they were stored, or drop the forest",
         )
     parent_port = stored.reshape(row.trees, topology.nodes)

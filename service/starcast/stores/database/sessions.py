@@ -172,7 +172,7 @@ class WatchedConnection(psycopg.Connection[Any]):
             return
         self.close()
         seconds = SILENT_SECONDS + PROBE_SECONDS
-        raise psycopg.OperationalError(f"it has not answered for {seconds:.0f} seconds")
+        raise psycopg.OperationalError(f"the server has not answered for {seconds:.0f} seconds")
 
     def _is_answered(self) -> bool:
         """Return whether the server answers a statement on a second connection."""

@@ -33,7 +33,7 @@ class View:
 
 
 def _axes(table: str, axes: Iterable[str]) -> str:
-    """Return the SQL select list for parameters of runs, with exact values converted to doubles."""
+    """Return the SQL select list for parameters of runs, with doubles in place of exact values."""
     items = []
     for name in axes:
         suffix = "_value" if AXES[name].type is Fraction else ""

@@ -125,6 +125,6 @@ def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
         message = f"the statement took longer than {timeout:g} s and was stopped"
     return LimitError(
         message,
-        hint="narrow the statement (one topology, one forest, shorter paths, LIMIT), "
+        hint="let the statement match less data (one topology, one forest, shorter paths, LIMIT), "
         "or raise STARCAST_TIMEOUT",
     )

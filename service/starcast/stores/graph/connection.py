@@ -319,7 +319,7 @@ class Graph:
             raise self._translate_server_error(error, timeout) from error
         except neo4j.exceptions.UnsupportedServerProduct:
             raise RejectedError(
-                f"the server at {self.uri} does not speak a known version of Bolt",
+                f"the server at {self.uri} does not support a known version of the Bolt protocol",
                 hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
             ) from None
         except (neo4j.exceptions.DriverError, OSError) as error:
@@ -351,7 +351,8 @@ class Graph:
         if "OutOfMemory" in code or "MemoryPool" in code:
             return LimitError(
                 f"Neo4j at {self.uri} ran out of memory: {text}",
-                hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
+                hint="let the statement match less data, lower STARCAST_BATCH, or raise "
+                "STARCAST_NEO4J_HEAP",
             )
         # A full disk can be recognized only by the operating system's error text. Errors of the
         # client quote names and values, which may contain the same words.
@@ -389,7 +390,7 @@ class Graph:
             is_locked_out = code.endswith("AuthenticationRateLimit")
             hint = "wait a few seconds, then use the correct password"
             return UnavailableError(
-                f"Neo4j at {self.uri} refuses '{self.user}': {text}",
+                f"Neo4j at {self.uri} refuses the user '{self.user}': {text}",
                 hint=hint if is_locked_out else "log in as another user",
             )
         # The server has detected a write in a read transaction.

@@ -243,7 +243,7 @@ def delete_artifact(
     graph: Graph,
     kind: str,
     artifact_id: str,
-    topology: Topology,
+    topology: Topology | None,
     batch: int,
     advance: Advance,
     relationships: int = 0,
@@ -256,7 +256,8 @@ def delete_artifact(
         graph: the database.
         kind: topology, forest or schedule.
         artifact_id: the artifact's id.
-        topology: the artifact's topology.
+        topology: the topology that is deleted; None if the artifact is a forest or schedule, or if
+            the topology cannot be built.
         batch: maximum number of nodes or relationships per transaction.
         advance: function called after each transaction with the number of deleted elements.
         relationships: the expected number of tree edges or sends. If fewer are found by index, all
@@ -267,12 +268,16 @@ def delete_artifact(
     set_state(graph, label, artifact_id, GraphState.LOADING)
     element: Element
     if kind == "topology":
-        element, expected = NODE, topology.nodes
-        deleted = _delete_nodes(graph, topology, batch, advance)
+        element = NODE
+        is_deleted = (
+            topology is not None
+            and _delete_nodes(graph, topology, batch, advance) >= topology.nodes
+        )
     else:
-        element, expected = RELATIONSHIP_OF[kind], relationships
-        deleted = _delete_by_index(graph, element, artifact_id, batch, advance)
-    if deleted < expected:
+        element = RELATIONSHIP_OF[kind]
+        found = _delete_by_index(graph, element, artifact_id, batch, advance)
+        is_deleted = found >= relationships
+    if not is_deleted:
         scan = _delete(element, f"n.{element.artifact_property} = $artifact")
         _repeat(graph, scan, {"artifact": artifact_id}, batch, advance)
     # The artifact's node is deleted last, so that an interrupted deletion can be repeated.

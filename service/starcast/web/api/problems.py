@@ -133,6 +133,6 @@ def _invalid_parameter(error: RequestValidationError) -> InputError:
         return InputError(f"the parameter '{name}' is missing", hint=f"add ?{name}=VALUE")
     given = first.get("input")
     return InputError(
-        f"the parameter '{name}' is {given!r}: {first['msg'].lower()}",
+        f"the parameter '{name}' has the invalid value {given!r}: {first['msg'].lower()}",
         hint="see /api/v1/openapi.json for the parameters",
     )
