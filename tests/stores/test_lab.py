@@ -1,6 +1,7 @@
 """The lab on real servers does the same as the command line, but prints nothing."""
 
 import json
+import multiprocessing
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from sqlalchemy import URL
 
 import starcast as package
 from starcast import Forest, Lab, connect, forest, topology
+from starcast.embedded import endpoints
 from starcast.support.errors import (
     InputError,
     NotFoundError,
@@ -273,6 +275,42 @@ def test_the_error_for_a_stopped_server_says_how_to_start_it(
     monkeypatch.setenv("STARCAST_ROW_LIMIT", "0")
     with pytest.raises(InputError, match="row_limit"):
         connect()
+
+
+def test_a_forked_process_opens_its_own_connections(filled: Lab) -> None:
+    """Otherwise, parent and child would read each other's answers."""
+    statement = "MATCH (n:Node) RETURN count(n) AS nodes"
+    expected = (filled.forests().rows, filled.query(statement).rows)
+
+    def answer(sending: Any) -> None:
+        sending.send([(filled.forests().rows, filled.query(statement).rows) for _ in range(5)])
+
+    context = multiprocessing.get_context("fork")
+    pipes = [context.Pipe(duplex=False) for _ in range(3)]
+    children = [context.Process(target=answer, args=(sending,)) for _, sending in pipes]
+    for child in children:
+        child.start()
+    assert [(filled.forests().rows, filled.query(statement).rows) for _ in range(5)] == [
+        expected
+    ] * 5
+    for receiving, _ in pipes:
+        assert receiving.recv() == [expected] * 5
+    for child in children:
+        child.join()
+    assert (filled.forests().rows, filled.query(statement).rows) == expected
+
+
+def test_a_lab_finds_postgresql_after_a_restart_on_another_port(
+    servers: None,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with connect() as lab:
+        before = lab.database.url
+        monkeypatch.setattr(endpoints, "store_url", lambda _: before.set(port=1))
+        with pytest.raises(UnavailableError):
+            lab.topologies()
+        monkeypatch.setattr(endpoints, "store_url", lambda _: before)
+        assert len(lab.topologies()) == 0
 
 
 def test_without_neo4j_a_lab_still_runs_experiments_and_lists_artifacts(

@@ -49,6 +49,11 @@ def test_links_are_coloured_with_at_most_one_colour_more_than_the_maximum_degree
     assert max(colours, default=0) <= max(dict(graph.degree).values())
 
 
+def test_a_network_is_built_from_a_view_of_edges() -> None:
+    graph = nx.petersen_graph()
+    assert network(graph.edges).spec == network(list(graph.edges)).spec
+
+
 def test_the_port_numbers_of_a_network_do_not_change_between_versions() -> None:
     """Stored schedules contain port numbers, so this test lists the ports literally."""
     ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]

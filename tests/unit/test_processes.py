@@ -328,6 +328,16 @@ with local_processes(2) as executor:
     assert (ended.stdout, ended.stderr) == ("once\n[1, 2]\n", "")
 
 
+def test_workers_are_not_started_in_a_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of `multiprocessing.Pool` is a daemon, which must not start processes."""
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    with (
+        pytest.raises(LimitError, match=r"a worker of multiprocessing\.Pool cannot start further"),
+        results_of([1, 2], work(), 2) as results,
+    ):
+        list(results)
+
+
 def test_there_are_at_most_as_many_worker_processes_as_items() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1

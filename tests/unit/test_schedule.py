@@ -1,12 +1,15 @@
 """Schedules: their columns and metadata, and invalid values that are refused."""
 
-from dataclasses import FrozenInstanceError, replace
+import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from starcast import trees
+from starcast import network, trees
 from starcast.collectives import Schedule, schedule_from_columns
 from starcast.collectives import schedule as build
 from starcast.judges.simulator import simulate
@@ -37,6 +40,30 @@ def test_a_schedule_is_frozen_and_replace_returns_a_changed_copy() -> None:
     assert other.steps == schedule.steps + 1
     assert schedule.id in repr(schedule)
     assert schedule.step.min() == 1
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda given: pickle.loads(pickle.dumps(given))])  # noqa: S301
+def test_schedules_and_forests_can_be_copied_and_sent_to_other_processes(
+    copied: Callable[[Any], Any],
+) -> None:
+    ring = network([("a", "b"), ("b", "c"), ("c", "a")], name="ring")
+    for given in (
+        build("S4", "broadcast", "multiple", segments=2, root=3),
+        build("S4", "alltoall", "exact"),
+        build(ring, "allreduce", "ring"),
+        trees.forest("S4", "dimension-change", base="multiple", i=1),
+        trees.forest(ring, "breadth-first", "c"),
+    ):
+        found = copied(given)
+        for each in fields(given):
+            before, after = getattr(given, each.name), getattr(found, each.name)
+            if isinstance(before, np.ndarray):
+                assert np.array_equal(before, after)
+                assert not after.flags.writeable
+            else:
+                assert str(before) == str(after)
+        with pytest.raises(TypeError):
+            found.arguments["i"] = 2
 
 
 def test_schedule_columns_of_different_length_are_refused() -> None:

@@ -37,6 +37,14 @@ def test_a_table_is_a_sequence_of_rows_with_named_columns(table: Table) -> None:
     assert table.select("levels", "name")[1] == {"levels": [], "name": "c"}
 
 
+def test_rows_of_a_table_are_selected_by_slices_and_numpy_integers(table: Table) -> None:
+    assert table[:1].rows == table.rows[:1]
+    assert table[::-1].columns == table.columns
+    assert table[np.int64(-1)] == table.rows[-1]
+    with pytest.raises(IndexError):
+        table[len(table)]
+
+
 def test_the_error_for_an_unknown_table_column_suggests_a_similar_name(table: Table) -> None:
     with pytest.raises(InputError, match="no column 'tme'") as refusal:
         table["tme"]

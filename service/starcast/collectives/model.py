@@ -24,7 +24,7 @@ from starcast.support.vocabulary import EXPANDED, Collective, Ports, format_argu
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.construction import translate_forest
-from starcast.trees.model import UNNAMED
+from starcast.trees.model import UNNAMED, reduce_fields
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 #: Collectives in which every endpoint is a source or, in reductions, a destination. In a symmetric
@@ -129,6 +129,9 @@ class Schedule(Displayable):
     symmetric: bool = False
     combine: NDArray[np.bool_] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_fields(self)
+
     def __post_init__(self) -> None:
         topology = as_topology(self.topology)
         check_collective(self.collective)
@@ -136,6 +139,7 @@ class Schedule(Displayable):
             "topology": topology,
             "root": topology.root(self.root),
             "units": checked_units(self.units),
+            "arguments": MappingProxyType(dict(self.arguments)),
             **self._checked_columns(),
         }
         # The class is frozen, so ordinary assignments to its fields would raise an error.

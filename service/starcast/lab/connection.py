@@ -1,5 +1,6 @@
 """Connections of a lab to its servers, and operations on servers, schema and backups."""
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -14,7 +15,7 @@ from starcast.support.table import Facts, Table
 from starcast.support.vocabulary import PluginKind
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from sqlalchemy import URL, Engine
     from sqlalchemy.orm import Session
 
     from starcast.ingest import Stores
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 #: A reporter, or a function that is called with each line of messages and progress.
 Progress = Reporter | Callable[[str], None]
 BackupFile = Annotated[Path, Shell(metavar="FILE")]
+#: Connections that forked processes have inherited, and never use or close.
+_INHERITED: list[tuple[object, object]] = []
 
 
 class Connection:
@@ -54,6 +57,8 @@ class Connection:
         self.reporter = as_reporter(progress)
         self._settings = settings
         self._is_closed = False
+        self._process = os.getpid()
+        self._url: URL | None = None
         self._engine: Engine | None = None
         self._is_schema_checked = False
         self._graph: Graph | None = None
@@ -72,6 +77,7 @@ class Connection:
     def close(self) -> None:
         """Close the connections. Later operations that need a server raise UnavailableError."""
         remove_resolver(self._load_network)
+        self._leave_parent()
         self._close_graph()
         if self._engine is not None:
             self._engine.dispose()
@@ -153,8 +159,14 @@ class Connection:
         from starcast.stores.database.sessions import connect
 
         self._check_open()
-        if self._engine is None:
-            self._engine = connect(store_url(self.settings))
+        # The address is read on each access, because the embedded PostgreSQL may have been
+        # restarted on another port.
+        url = store_url(self.settings)
+        if self._engine is None or url != self._url:
+            if self._engine is not None:
+                self._engine.dispose()
+            self._engine, self._url = connect(url), url
+            self._is_schema_checked = False
         return self._engine
 
     @property
@@ -241,7 +253,15 @@ class Connection:
         ):
             yield stores
 
+    def _leave_parent(self) -> None:
+        """In a forked process, forget the connections: the parent process uses them."""
+        if self._process != os.getpid():
+            # The objects are kept, because their deletion could close the parent's connections.
+            _INHERITED.append((self._engine, self._graph))
+            self._process, self._engine, self._graph = os.getpid(), None, None
+
     def _check_open(self) -> None:
+        self._leave_parent()
         if self._is_closed:
             raise UnavailableError(
                 "the lab is closed", hint="call starcast.connect() to open a new lab"

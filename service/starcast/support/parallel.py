@@ -128,7 +128,13 @@ def start_blocked(process: BaseProcess) -> None:
 
     Raises:
         OSError: the process cannot be started.
+        LimitError: this process is a daemon, which must not start processes.
     """
+    if multiprocessing.current_process().daemon:
+        raise LimitError(
+            "a worker of multiprocessing.Pool cannot start further processes",
+            hint="use 1 as `jobs`, or start the workers with concurrent.futures",
+        )
     # With the first process, Python also starts its resource tracker, which unblocks the signals.
     # So the tracker is started here, before the signals are blocked.
     resource_tracker.ensure_running()

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakMethod
 
+from starcast.support.errors import InputError, UnavailableError
+
 #: Function that returns the stored network with the given spec or name, or None.
 Resolver = Callable[[str], Any]
 
@@ -29,12 +31,32 @@ def remove_resolver(resolver: Resolver) -> None:
 def resolve(spec_or_name: str) -> Any:
     """Return the stored network with a spec or name, or None if no open lab has it.
 
-    The lab that was opened last is searched first.
+    The lab that was opened last is searched first. All labs are searched for a name, because labs
+    may have different networks of the same name.
 
     Raises:
-        InputError: several networks of a store have this name.
-        UnavailableError: the database server of an open lab is not running.
+        InputError: several networks have this name, in one store or in the stores of several labs.
+        UnavailableError: the database server of an open lab is not running, and no other lab has
+            the network.
     """
-    methods = [reference() for reference in reversed(_resolvers)]
-    found = (method(spec_or_name) for method in methods if method is not None)
-    return next((network for network in found if network is not None), None)
+    found: dict[str, Any] = {}
+    outage = None
+    for reference in reversed(_resolvers):
+        method = reference()
+        try:
+            network = None if method is None else method(spec_or_name)
+        except UnavailableError as error:
+            outage = error
+            continue
+        if network is not None:
+            if network.spec == spec_or_name:
+                return network
+            found[network.spec] = network
+    if len(found) > 1:
+        raise InputError(
+            f"the open labs have different networks named '{spec_or_name}'",
+            hint=f"use the spec of one of them: {', '.join(sorted(found))}",
+        )
+    if outage is not None and not found:
+        raise outage
+    return next(iter(found.values()), None)

@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TextIO, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex, TextIO, overload
 
 from starcast.support.errors import InputError, StarcastError
 from starcast.support.errors import escape as escape_unprintable
@@ -56,8 +56,8 @@ def rounded(value: Fraction | None) -> float | None:
 class Table:
     """Rows with named columns.
 
-    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing a
-    table with a name returns a column: ``table["time"]``.
+    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``; ``table[:2]``
+    is a table. Indexing a table with a name returns a column: ``table["time"]``.
 
     Attributes:
         columns: the names of the columns, in order.
@@ -97,13 +97,18 @@ class Table:
         return iter(self.rows)
 
     @overload
-    def __getitem__(self, key: int) -> Row: ...
+    def __getitem__(self, key: SupportsIndex) -> Row: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> "Table": ...
 
     @overload
     def __getitem__(self, key: str) -> list[Any]: ...
 
-    def __getitem__(self, key: int | str) -> Row | list[Any]:
-        if isinstance(key, int):
+    def __getitem__(self, key: SupportsIndex | slice | str) -> "Row | Table | list[Any]":
+        if isinstance(key, slice):
+            return replace(self, rows=self.rows[key])
+        if isinstance(key, SupportsIndex):
             return self.rows[key]
         if key not in self.columns:
             raise InputError(

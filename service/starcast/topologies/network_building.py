@@ -225,7 +225,7 @@ def read_graph(graph: Any) -> LinkList:
         values = [{"weight": weight} for weight in matrix.data.tolist()]
     else:
         links = graph.tolist() if hasattr(graph, "tolist") else graph
-        if isinstance(links, Mapping) or not isinstance(links, Iterable):
+        if isinstance(links, dict) or not isinstance(links, Iterable):
             raise InputError(
                 f"an object of type {type(graph).__name__} is not a graph",
                 hint="use a graph of a library that starcast.network accepts, or pairs of labels",

@@ -5,11 +5,11 @@ Parents, levels, loads and all other properties are computed from that array and
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,19 @@ _ENTRIES = 2**24
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
+
+
+def reduce_fields(record: Any) -> tuple[Any, ...]:
+    """Return how to pickle a dataclass: by its fields, with the field ``arguments`` as a dict.
+
+    Mapping proxies, such as ``arguments``, cannot be pickled.
+    """
+    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    return _restore, (type(record), {**values, "arguments": dict(record.arguments)})
+
+
+def _restore(kind: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    return kind(**values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +99,9 @@ class Forest(Displayable):
             )
         hubs = tuple(topology.node(hub) for hub in self.verify_hubs)
         object.__setattr__(self, "verify_hubs", hubs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_fields(self)
 
     @cached_property
     def id(self) -> str:

@@ -1,0 +1,55 @@
+"""The search for networks by name in the stores of all open labs."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from starcast.support import resolvers
+from starcast.support.errors import InputError, UnavailableError
+
+
+class Store:
+    """A store with the given networks, each with a spec and a name; or a server that is down."""
+
+    def __init__(self, **specs: str) -> None:
+        self.specs = specs
+        self.is_down = False
+
+    def load(self, spec_or_name: str) -> Any:
+        """Return the network with a spec or name, or None."""
+        if self.is_down:
+            raise UnavailableError("down")
+        spec = self.specs.get(spec_or_name, spec_or_name)
+        return SimpleNamespace(spec=spec) if spec in self.specs.values() else None
+
+
+@pytest.fixture
+def stores() -> Iterator[list[Store]]:
+    """The stores of two open labs, both of which have a network named ``net``."""
+    stores = [Store(net="net-1", mine="mine-1"), Store(net="net-2")]
+    for store in stores:
+        resolvers.add_resolver(store.load)
+    yield stores
+    for store in stores:
+        resolvers.remove_resolver(store.load)
+
+
+def test_a_name_that_two_labs_give_to_different_networks_is_refused(stores: list[Store]) -> None:
+    """Otherwise, an operation of one lab would use the network of the other lab."""
+    with pytest.raises(InputError, match="different networks named 'net'") as refused:
+        resolvers.resolve("net")
+    assert refused.value.hint == "use the spec of one of them: net-1, net-2"
+    assert resolvers.resolve("net-1").spec == "net-1"
+    assert resolvers.resolve("mine").spec == "mine-1"
+    assert resolvers.resolve("other") is None
+    stores[0].specs["net"] = "net-2"
+    assert resolvers.resolve("net").spec == "net-2"
+
+
+def test_a_stopped_server_does_not_hide_the_networks_of_another_lab(stores: list[Store]) -> None:
+    stores[1].is_down = True
+    assert resolvers.resolve("net").spec == "net-1"
+    with pytest.raises(UnavailableError):
+        resolvers.resolve("other")
