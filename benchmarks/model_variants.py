@@ -18,8 +18,8 @@ from starcast.stores.graph.artifacts import Rows
 from starcast.stores.graph.schema import TREE_EDGE, first_key
 from starcast.topologies import Topology
 
-#: The questions, as query texts with gaps. They may use the parameters ``$topology $forest $other
-#: $tree $schedule $step $node``, and the variables that the gaps bind.
+#: The questions, as query texts with placeholders. They may use the parameters ``$topology $forest
+#: $other $tree $schedule $step $node``, and the variables that the replaced placeholders bind.
 QUESTIONS: Mapping[str, str] = {
     "neighbours of a node": (
         "MATCH {node} MATCH (v)-[l:LINK]-(w) RETURN w.label AS node ORDER BY node"
@@ -153,7 +153,7 @@ class Model:
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Return Cypher that binds a, b and forest for each edge of both forests, from a to b."""
+        """Return Cypher with a row for each edge of either forest: the ends a, b, and forest."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")

@@ -51,7 +51,7 @@ def translation(network: CachedTopology, q: int) -> Ranks:
 
 @cached
 def translations(network: CachedTopology) -> Ranks:
-    """Return the translation of every node x by every node q, int32 ``[nodes q, nodes x]``."""
+    """Return the rank of node x translated by node q, for all q and x, int32 ``[q, x]``."""
     rows = symbols(network)
     return np.stack([ranks_of(network, np.append(0, q)[rows]) for q in rows])
 

@@ -57,7 +57,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     """
     without_root = network.neighbours.copy()
     for port, child in enumerate(network.neighbours[:, 0]):
-        # The link back to the root becomes a loop, so that the search cannot pass the root.
+        # The child's link to the root becomes a loop, so that the search does not begin with it.
         without_root[port, child] = child
     levels = [1 + search(without_root, int(child)) for child in network.neighbours[:, 0]]
     return np.stack(levels).astype(np.int64)

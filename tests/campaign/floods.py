@@ -183,7 +183,7 @@ def _serving(servers: Servers, words: Sequence[str]) -> Iterator[Site]:
 
 
 def _check_memory(pid: int) -> list[str]:
-    """Return a problem for the process and each descendant if it has used too much memory."""
+    """Check a process and its descendants; return a problem for each with too much memory."""
     problems = []
     for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
         with suppress(OSError):  # the process may have ended

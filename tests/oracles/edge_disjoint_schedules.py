@@ -66,7 +66,7 @@ def allgather(root: Node, messages: int, copies: int) -> set[Row]:
 
 @cache
 def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
-    """Return the depth-first links of each subtree, translated from the identity to the root."""
+    """Return the links of each subtree in depth-first order, translated to the given root."""
     home = identity(len(root))
     return [
         [(compose(root, a), compose(root, b)) for a, b in order]

@@ -83,7 +83,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
 def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The sum agrees with that of a computation with Python integers, also for huge values."""
+    """The checksum equals one that is computed with Python integers, even for huge values."""
     monkeypatch.setattr(artifacts, "_CACHED", 7)
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
     assert artifacts.checksum(actual.table) == sum(mixed(list(row)) for row in listed(actual))

@@ -83,7 +83,7 @@ def test_another_grid_under_the_same_name_is_refused_without_replace(
     """Even with `replace`, the earlier runs are kept until the first new run is stored."""
     run_experiment(engine, "all", GRID, Silent())
     other = changed(segments=1)
-    with pytest.raises(InputError, match="'all' has another grid") as refused:
+    with pytest.raises(InputError, match="'all' has a different grid") as refused:
         run_experiment(engine, "all", other, Silent())
     assert "`replace`" in refused.value.hint
     with monkeypatch.context() as full:

@@ -152,7 +152,9 @@ def test_importing_an_experiment_whose_stored_grid_differs_is_refused(
 ) -> None:
     run_experiment(colleague, "a", SMALL, Silent(), jobs=1)
     before = rows(colleague)
-    with pytest.raises(InputError, match="the stored experiment 'a' has another grid") as refused:
+    with pytest.raises(
+        InputError, match="the stored experiment 'a' has a different grid"
+    ) as refused:
         import_experiments(colleague, file)
     assert refused.value.hint == "use another name"
     assert rows(colleague) == before

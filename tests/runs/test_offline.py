@@ -384,7 +384,7 @@ def test_a_drop_by_import_killed_before_activation_drops_nothing(
 def test_a_drop_by_import_killed_at_activation_is_finished_by_the_next_command(
     own: Settings, both: set[str], stage: str
 ) -> None:
-    """The kill comes just before or after activation. The remaining artifacts end up complete."""
+    """The process is killed after the drop was recorded, before or after the store is activated."""
     before = in_force(own)
     dies(own, stage, "drop-by-import")
     with opened(own) as stores:

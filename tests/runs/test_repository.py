@@ -1,4 +1,4 @@
-"""The repository: stored objects read back equal, invalid ones are refused, and deletes work."""
+"""The repository: objects are read back unchanged and deleted, and invalid ones are refused."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -51,7 +51,7 @@ def store_run(engine: Engine) -> int:
 
 
 def test_saving_artifacts_twice_creates_no_duplicate_rows(engine: Engine) -> None:
-    """The rows include the metrics; the ingest tests compare all values with `assert_stored`."""
+    """The rows also contain the metrics. The ingest tests check the other values."""
     built = schedule("S4", "broadcast", "multiple", "all", 17, segments=2)
     grown = built.forest
     assert grown is not None

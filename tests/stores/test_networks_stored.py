@@ -150,7 +150,7 @@ def test_the_actual_number_of_rows_replaces_the_planned_number(
 def test_a_network_whose_spec_is_that_of_another_stored_network_is_not_taken_for_it(
     lab: Lab, forget: Callable[[], None], tmp_path: Path
 ) -> None:
-    """The spec has 6 digits of a digest, in which these two networks agree."""
+    """A spec has only 6 digits of the network's SHA-256; these two networks have the same 6."""
     file = tmp_path / "col.csv"
     file.write_text("u,v\na,b\nb,c\nc,n3677\n")
     assert lab.ingest(str(file), trees=["breadth-first"])["id"][0] == "col-0a258f"

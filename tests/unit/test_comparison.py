@@ -452,7 +452,7 @@ def test_comparison_data_have_a_column_per_side_for_each_parameter_that_differs(
 
 
 def test_an_axis_in_the_option_across_always_has_one_column_per_side() -> None:
-    """`across` lists axes in which compared runs may differ: here topology."""
+    """Compared runs may differ on the axes that `across` lists, here on the topology."""
     comparison = pair(run(10), run(9, topology="S6"), across=["topology"])
     for everything in (False, True):
         listed = (comparison.complete if everything else comparison).data_columns()

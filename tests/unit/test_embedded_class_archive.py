@@ -20,7 +20,7 @@ JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of the script that replaces Java. The replacement of jcmd is in the same folder."""
+    """The path of a script that stands in for Java; one for jcmd is in the same folder."""
     for name in ("bin", "home", "jars"):
         (tmp_path / name).mkdir()
     write_program(tmp_path / "bin" / "java", JAVA)

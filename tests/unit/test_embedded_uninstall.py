@@ -1,4 +1,4 @@
-"""Files and accounts that `starcast uninstall` removes; tests/stores covers running servers."""
+"""Files and accounts that `starcast uninstall` removes; tests/runs covers running servers."""
 
 import os
 import pwd

@@ -587,7 +587,7 @@ def test_plans_for_another_network_old_plans_and_unreadable_plans_are_refused(
     file.write_text("[" * 100_000)
     with refused("the text is nested too deeply"):
         schedule_from_mscclpp(file, "K2", "allgather")
-    with refused("missing.json: it cannot be read"):
+    with refused("missing.json: the plan cannot be read"):
         schedule_from_mscclpp(tmp_path / "missing.json", "K2", "allgather")
 
 

@@ -103,8 +103,8 @@ def test_the_measured_times_of_a_query_are_described_in_one_line() -> None:
         queries={query.name: figures(query.header.revision, None, numpy=0.004, igraph=0.2)}
     )
     expected = (
-        f"measured: S6 0.01 s, {LARGEST} > 30 s; "
-        f"other systems on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
+        f"measured time: S6 0.01 s, {LARGEST} > 30 s; "
+        f"for comparison, on {LARGEST}: numpy 0.004 s, igraph 0.2 s"
     )
     assert known.describe(query) == expected
 

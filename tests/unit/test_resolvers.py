@@ -18,7 +18,7 @@ class Store:
         self.is_down = False
 
     def load(self, spec_or_name: str) -> Any:
-        """Return the network with a spec or name, or None."""
+        """Return the network that has the given spec or name, or None."""
         if self.is_down:
             raise UnavailableError("down")
         spec = self.specs.get(spec_or_name, spec_or_name)

@@ -24,7 +24,7 @@ from support.simulator_cases import agrees, changed, down, fault_sets, kept, pla
 
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
-    """Return the allgather along edge-disjoint trees as a schedule with fixed steps."""
+    """Return the schedule of an allgather along edge-disjoint trees, which are computed once."""
     return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 

@@ -87,7 +87,7 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_ASCII)
-    # Escapes of JSON are used, so that output in JSON stays valid.
+    # JSON escapes are used, so that JSON output stays valid.
     return json.dumps(text)[1:-1], error.end
 
 

@@ -169,7 +169,7 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # The declared name is returned, because the type of the given name is only `str`.
+        # An element of `self.ports` is returned, because the type of ``ports`` is only `str`.
         for model in self.ports:
             if model == ports:
                 return model

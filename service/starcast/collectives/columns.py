@@ -1,7 +1,8 @@
 """Build schedules from columns that come from plug-ins, arrays or CSV files.
 
-CSV files are not trusted. Every value is checked when it is read, and errors name the file and the
-line. The length of lines, the size of numbers and the number of rows are limited.
+CSV files are not trusted. Every value is checked when it is read, and errors name the file and, for
+a malformed value, the line. The length of lines, the size of numbers and the number of rows are
+limited.
 """
 
 import csv

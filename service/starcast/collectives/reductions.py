@@ -54,7 +54,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     if schedule.collective not in _INVERSES:
         raise InputError(
             f"a schedule of {with_article(schedule.collective)} cannot be reversed",
-            hint=f"use a schedule of {', '.join(_INVERSES)}",
+            hint=f"use a schedule of one of these collectives: {', '.join(_INVERSES)}",
         )
     collective = _INVERSES[schedule.collective]
     rows = Columns(

@@ -157,7 +157,7 @@ def tabulate_crossovers(comparison: Comparison) -> Table:
 
 
 def _set_abreast(comparison: Comparison) -> Layout:
-    """Return a comparison as a table with one line per match, which shows all sides."""
+    """Return a comparison as a table with one row per match; each row shows all sides."""
     times = {side.name: comparison.column("time", side) for side in comparison.sides}
     return Layout(
         tuple(comparison.columns()),

@@ -345,9 +345,9 @@ def values_across(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side into sides whose runs have equal values on the axes in ``across``.
+    """Split a side into one side for each combination of its runs' values on ``axes``.
 
-    If ``alone`` is True, the side is also split by the values of its runs on the axes in `PARTS`.
+    If ``alone`` is True, the axes in `PARTS` are used as well.
     """
     groups: dict[tuple[Any, ...], list[Run]] = {}
     names = (*axes, *PARTS) if alone else axes

@@ -26,7 +26,8 @@ from starcast.topologies.flows import Arcs
 MAX_VARIABLES = 100_000
 #: Number of variables above which a message warns that solving the linear program can take minutes.
 _ANNOUNCED = 20_000
-#: Lengths are rounded to multiples of the largest length divided by this number.
+#: The links' lengths in the dual solution are scaled, so that the largest is this number, and then
+#: rounded to integers.
 _PRECISION = 10**6
 SOURCE = "Shahrokhi & Matula 1990"
 

@@ -212,7 +212,7 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def link_values(topology: Topology) -> dict[str, list[int] | None]:
-    """Return the capacities and the latencies of all links, by their names in the HTTP API.
+    """Return the capacities and latencies of all links, as a dict with the HTTP API's names.
 
     The list of capacities is replaced by None if all are 1, and the list of latencies if all are 0.
     Links are ordered by their lower-ranked node, then by the port at this node.

@@ -513,14 +513,14 @@ def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(images[nearest, np.arange(len(points))])
 
 
-#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide.
+#: Ratio of the lengths of successive bits' vectors. With equal lengths, nodes would coincide.
 _GROWTH = 1.37
 
 
 def place_by_projection(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a hypercube, float64 ``[nodes, 2]``.
 
-    A position is the sum of the directions of the bits that are 1.
+    Each bit of a label has a vector. A node is placed at the scaled sum of its 1 bits' vectors.
     """
     bits = topology.n
     exponents = np.arange(bits)

@@ -378,7 +378,7 @@ class _Download:
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:
             raise ValueError("its SHA-256 differs from that in the lock file")
-        downloaded.chmod(0o644)  # readable by the system user, whatever the umask is
+        downloaded.chmod(0o644)  # the servers' system user must be able to read it
         downloaded.replace(path)
         self._advance(jar.size)
 

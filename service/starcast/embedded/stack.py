@@ -241,7 +241,7 @@ def list_addresses(home: Path) -> list[dict[str, str]]:
 def down(home: Path, reporter: Reporter) -> None:
     """Stop the servers of a home, or report that no server is running.
 
-    Stopping takes at most 15 seconds, after a possible wait for another process.
+    Stopping the servers takes at most 15 seconds, once no other process uses the home.
     """
     stack_home = Home(home)
     stopped: dict[str, bool] = {}

@@ -112,7 +112,7 @@ class Point(Parameters):
         """Return all arguments of the algorithm, including defaults, keyed by name.
 
         Raises:
-            InputError: a value is given on an axis that the algorithm does not use.
+            InputError: an axis that the algorithm does not use has another value than its default.
         """
         algorithm = self.catalogue_entry
         given: dict[str, int | str] = {}

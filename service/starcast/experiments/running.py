@@ -235,7 +235,9 @@ def check_design(
     stored = set(stored_design(experiment).points()) if experiment.grid else None
     if stored == (None if design is None else set(design.points())):
         return
-    problem = "has another grid" if experiment.grid else "is a collection of single runs"
+    problem = "is a collection of single runs"
+    if experiment.grid:
+        problem = "has a grid" if design is None else "has a different grid"
     raise InputError(
         f"the stored experiment '{experiment.name}' {problem}",
         hint=hint,

@@ -136,7 +136,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     # An entry can be 256, the largest number of trees, which does not fit into int8.
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
-    # The conversion to CSR adds the values of equal positions.
+    # The conversion to CSR sums the entries with the same row and column.
     matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
 

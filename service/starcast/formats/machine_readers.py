@@ -117,13 +117,13 @@ class _Device:
     """A CPU or PCI device of a machine.
 
     Attributes:
-        line: the line of the device in the file.
+        line: the number of the device's line in the file.
         kind: ``cpu``, ``pci``, ``nic``, ``accelerator``, or ``gpu`` for a PCI device that contains
-            an element ``gpu``.
+            an element ``gpu`` or, in a file without such elements, for every accelerator.
         name: the name of the device in the network.
         host: the hash of the device's host.
-        bus: the number of a PCI device; -1 for a CPU.
-        values: the attributes of the device's XML element or, for a GPU, of the element ``gpu``.
+        bus: the PCI bus id as an integer; -1 for a CPU.
+        values: the attributes of the device's XML element or of the element ``gpu`` in it.
         cpu: the CPU to which a PCI device belongs; None for a CPU.
     """
 

@@ -149,7 +149,7 @@ class ElementReader:
             with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
                 self._parse(LimitedStream(file, _MAX_BYTES, "the file"))
         except OSError as error:
-            raise unreadable("it", error) from None
+            raise unreadable("the file", error) from None
         except expat.ExpatError as error:
             self._fail(f"is not XML: {expat.ErrorString(error.code)}")
         missing = set(range(self._topology.endpoints)) - self.gpus.keys()

@@ -139,7 +139,7 @@ def read_plan(path: str | Path) -> Plan:
     try:
         plan = Plan.model_validate(parse_json(read_bytes(path, _MAX_BYTES), "the plan"))
     except OSError as error:
-        raise unreadable("it", error) from None
+        raise unreadable("the plan", error) from None
     except ValueError as error:
         reason = describe_error(error)
         hint = "use a plan written by the MSCCL++ language"

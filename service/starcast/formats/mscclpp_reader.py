@@ -138,7 +138,7 @@ class _Execution(ChunkExecution):
         self.blocks = [RunningBlock(block, index, nothing) for index, block in enumerate(blocks)]
         self._remote_buffers = [gpu.remote_buffers for gpu in plan.gpus]
         #: For each rank and type of channel, a pair for each channel: the rank at the other end,
-        #: and the channel's number among the channels between the two ranks.
+        #: and the channel's number among the channels of its type between the two ranks.
         self._channels: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
         #: For each event (signal or semaphore), the number of signals that each thread block sends
         #: in the entire plan.

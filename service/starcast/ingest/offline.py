@@ -285,7 +285,7 @@ def _changed_states(
 
 
 def _record(stores: Stores, rebuilt: Sequence[Artifact], changed: Mapping[Artifact, Built]) -> None:
-    """Record the import in PostgreSQL; save artifacts again if they are now built differently."""
+    """Record the import in PostgreSQL, and save the artifacts whose rows differ from before."""
     method = LoadMethod.IMPORT.value
     # An import compares only a sample, so the columns for a complete comparison stay empty.
     unread = dict.fromkeys(FOUND_COLUMNS)

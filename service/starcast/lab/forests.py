@@ -146,11 +146,11 @@ class Forests(Artifacts):
         out: OptionalOutFile = None,
         **options: Unpack[ForestOptions],
     ) -> Table:
-        """Verify that every tree of a forest is a spanning tree: every node reaches the root.
+        """Verify that every tree of a forest is a tree with the forest's root.
 
-        If the id of a forest in a file names a construction, the trees must also equal the trees
-        that this construction builds. In a shell, the exit code is 6 if one of these conditions is
-        violated. No server is needed.
+        The trees must contain all nodes, unless the forest is partial. If the id of a forest in a
+        file names a construction, the trees must equal those that it builds. In a shell, the exit
+        code is 6 if one of these conditions is violated. No server is needed.
 
         With ``blocks``, the parents are computed from a closed form, block by block, so that trees
         that do not fit into memory can be verified. The heights of the trees and the loads of all

@@ -340,8 +340,8 @@ class Measurements(pydantic.BaseModel):
         measured = [spec for spec in SIZES if spec in figures.seconds]
         seconds = ", ".join(f"{spec} {self.format_seconds(figures, spec)} s" for spec in measured)
         others = ", ".join(f"{name} {value:.2g} s" for name, value in figures.others.items())
-        comparison = f"; other systems on {LARGEST}: {others}" if others else ""
-        return f"measured: {seconds}{comparison}"
+        comparison = f"; for comparison, on {LARGEST}: {others}" if others else ""
+        return f"measured time: {seconds}{comparison}"
 
 
 @cache

@@ -353,7 +353,7 @@ class Query:
         self._require(used, known, "the parameter ${} is not declared", add)
         unused = "the parameter '{}' is declared but not used"
         self._require(declared, used, unused, "use the parameter, or remove its declaration")
-        # Creating the query for older releases checks its statement.
+        # This access creates the query's variant for older releases of Neo4j, and so checks it.
         _ = self._older
 
     def for_server(self, version: str) -> "Query":

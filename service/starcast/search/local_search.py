@@ -45,8 +45,8 @@ class BroadcastTree(NamedTuple):
         moved: the search step in which each node took its place, int64 ``[nodes]``.
         missing: the uninformed nodes, in the first ``counts[0]`` entries, int32 ``[nodes]``.
         position: the index of each missing node in ``missing``, int32 ``[nodes]``.
-        counts: the number of missing nodes, the minimum of this number so far, the steps since that
-            minimum, and the number of all steps.
+        counts: the number of missing nodes, the minimum of this number since the last restart, the
+            steps since that minimum, and the number of all steps.
         first: the last round before the searched rounds.
     """
 

@@ -86,7 +86,7 @@ def own_network(topology: Topology) -> "FlowNetwork":
 
 
 def least_cut(topology: Topology) -> Cut:
-    """Return a minimum cut of a topology with node 0 inside and another endpoint outside.
+    """Return a minimum cut with node 0 inside and at least one other endpoint outside.
 
     The topology object stores the result; see `FlowNetwork.find_least_cut`.
     """

@@ -65,7 +65,8 @@ def check_spec(construction: object, arguments: object) -> None:
             f"the construction {str(construction)[:_SHOWN]!r} with its arguments cannot be part"
             " of an id",
             hint="write names and values without spaces, commas, colons, '=' and parentheses;"
-            f" values may be integers, too; use at most {_MAX_LENGTH} characters in total",
+            " values may also be integers of at most 9 digits, but not strings of digits; use at"
+            f" most {_MAX_LENGTH} characters in total",
         )
 
 

@@ -356,8 +356,8 @@ class CurveData(BaseModel):
     label: str
     spots: list[SpotData]
     path: list[tuple[float, float]] = Field(
-        description="points (message_bytes, time) that straight lines connect to form the curve: "
-        "all spots and intermediate points"
+        description="vertices (message_bytes, time) of the polyline that draws the curve: all "
+        "points in spots, and intermediate points"
     )
 
 

@@ -349,7 +349,7 @@ def save_topology(session: Session, topology: "Topology") -> None:
     """Store a topology with its numbers of nodes and links, replacing an earlier row.
 
     Raises:
-        RejectedError: the topology is a network that differs from the stored network with its spec.
+        RejectedError: the topology is a network, and another network with the same spec is stored.
     """
     from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
     from starcast.stores.database.networks import save_network  # noqa: PLC0415

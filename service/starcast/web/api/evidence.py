@@ -72,7 +72,7 @@ def list_claims(
 
 @router.get("/claims/{claim_id}", tags=["claims"])
 def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
-    """Show a claim. If no verdict is stored, the claim is first checked on small topologies.
+    """Show a claim. If no verdict is stored, a server first checks the claim on small topologies.
 
     A conjunction of claims is not checked.
     """
