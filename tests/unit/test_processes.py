@@ -328,11 +328,18 @@ with local_processes(2) as executor:
     assert (ended.stdout, ended.stderr) == ("once\n[1, 2]\n", "")
 
 
+def test_processes_that_the_user_starts_execute_the_script_as_usual() -> None:
+    with local_processes(1) as executor:
+        assert list(executor.map(abs, [-1])) == [1]
+    keys = multiprocessing.spawn.get_preparation_data("a process of the user").keys()
+    assert keys & {"init_main_from_name", "init_main_from_path"}
+
+
 def test_workers_are_not_started_in_a_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker of `multiprocessing.Pool` is a daemon, which must not start processes."""
     monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
     with (
-        pytest.raises(LimitError, match=r"a worker of multiprocessing\.Pool cannot start further"),
+        pytest.raises(LimitError, match="a daemonic process, such as a worker of"),
         results_of([1, 2], work(), 2) as results,
     ):
         list(results)

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from starcast.support import resolvers
-from starcast.support.errors import InputError, UnavailableError
+from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
 
 
 class Store:
-    """A store with the given networks, each with a spec and a name; or a server that is down."""
+    """A store with the given networks, whose specs are keyed by name; it may be out of order."""
 
     def __init__(self, **specs: str) -> None:
         self.specs = specs
-        self.is_down = False
+        self.outage: StarcastError | None = None
 
     def load(self, spec_or_name: str) -> Any:
         """Return the network that has the given spec or name, or None."""
-        if self.is_down:
-            raise UnavailableError("down")
+        if self.outage:
+            raise self.outage
         spec = self.specs.get(spec_or_name, spec_or_name)
         return SimpleNamespace(spec=spec) if spec in self.specs.values() else None
 
@@ -48,8 +48,11 @@ def test_a_name_that_two_labs_give_to_different_networks_is_refused(stores: list
     assert resolvers.resolve("net").spec == "net-2"
 
 
-def test_a_stopped_server_does_not_hide_the_networks_of_another_lab(stores: list[Store]) -> None:
-    stores[1].is_down = True
+@pytest.mark.parametrize("outage", [UnavailableError("stopped"), RejectedError("old schema")])
+def test_a_server_that_cannot_be_used_does_not_hide_the_networks_of_another_lab(
+    stores: list[Store], outage: StarcastError
+) -> None:
+    stores[1].outage = outage
     assert resolvers.resolve("net").spec == "net-1"
-    with pytest.raises(UnavailableError):
+    with pytest.raises(type(outage)):
         resolvers.resolve("other")

@@ -303,6 +303,13 @@ def test_runs_with_different_roots_are_compared_only_on_request() -> None:
         assert chosen.runs == (runs[root],)
 
 
+@pytest.mark.parametrize("text", ["-", "#0"])
+def test_runs_of_collectives_without_a_root_count_as_runs_with_the_default_root(text: str) -> None:
+    run = ran(make_point("S3", "alltoall", "exact"))
+    (chosen,) = select_runs([Side("e", (run,))], read_conditions([f"root={text}"]))
+    assert chosen.runs == (run,)
+
+
 def test_conditions_accept_every_spelling_of_faults() -> None:
     faulty = {
         "none": ran(rooted()),

@@ -264,6 +264,8 @@ def test_the_computed_time_is_exact_even_if_it_is_larger_than_every_float() -> N
     [
         ({"unit_bytes": 0}, "unit_bytes must be positive", "more than 0"),
         ({"unit_bytes": -1}, "unit_bytes must be positive", "more than 0"),
+        ({"t_s": Decimal("1E400")}, "t_s must be a finite number", "a Decimal"),
+        ({"t_s": Decimal("sNaN")}, "t_s must be a finite number", "a Decimal"),
         ({"t_s": -5}, "t_s must not be negative, but is -5", "0 or more"),
         ({"t_c": Fraction(-1, 2)}, "t_c must not be negative, but is -1/2", "0 or more"),
         ({"t_s": float("nan")}, "t_s must be a finite number, but is nan", "finite"),

@@ -18,7 +18,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resources import FileResource
 from mcp.server.mcpserver.tools import Tool
-from pydantic import Field, ValidationError
+from pydantic import Field, StrictFloat, StrictInt, ValidationError
 
 from starcast.cli import operations
 from starcast.lab import Lab
@@ -180,8 +180,8 @@ def _as_field(parameter: Parameter, meaning: str) -> Parameter:
         kind = dict[str, Any]
     elif kind is str and shell.type is str:
         # The annotation of the operation is a string, such as "float | str | Fraction".
-        accepted = str(get_args(parameter.annotation)[0])
-        kind = str | int | float if "float" in accepted else str | int if "int" in accepted else str
+        is_number = "float" in str(get_args(parameter.annotation)[0])
+        kind = str | StrictInt | StrictFloat if is_number else str
     elif kind == list[str]:
         kind = list[str] | str
     if parameter.kind is Parameter.VAR_POSITIONAL:

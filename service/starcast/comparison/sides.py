@@ -240,12 +240,13 @@ def _meets(run: Run, conditions: Conditions) -> bool:
 
 def _has_value(run: Run, axis: str, values: Collection[str]) -> bool:
     """Return whether a run has one of the given values on an axis."""
-    if axis == "faults" or (axis == "root" and run.collective not in MULTI_SOURCE):
+    if axis == "root" and run.collective in MULTI_SOURCE:
+        values = {as_text(None) if each == "#0" else each for each in values}
+    elif axis in ("root", "faults"):
         values = {_as_stored(run.topology, axis, each) for each in values}
     return as_text(value(run, axis)) in values
 
 
-@lru_cache
 def _as_stored(spec: str, axis: str, text: str) -> str:
     """Return a root, or faults, in the form in which runs on a topology store them.
 
@@ -253,13 +254,18 @@ def _as_stored(spec: str, axis: str, text: str) -> str:
     that names no root, or no faults, on the topology is returned unchanged.
     """
     try:
-        topology = as_topology(spec)
-        if axis == "root":
-            return as_text(stored_root(topology, text))
-        named = text.split() if text != NONE else ()
-        return as_text(tuple(sorted(canonical_faults(topology, named))))
+        return _find_stored(spec, axis, text)
     except StarcastError:
         return text
+
+
+@lru_cache(maxsize=4096)
+def _find_stored(spec: str, axis: str, text: str) -> str:
+    topology = as_topology(spec)
+    if axis == "root":
+        return as_text(stored_root(topology, text))
+    named = text.split() if text != NONE else ()
+    return as_text(tuple(sorted(canonical_faults(topology, named))))
 
 
 # Compared runs normally have the same topology. With ``across topology`` their topologies may

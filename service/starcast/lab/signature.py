@@ -217,21 +217,16 @@ def read_id(text: str) -> str:
     return f"{read_spec(name)}{colon}{rest}"
 
 
-def may_be_name(text: str) -> bool:
-    """Return whether a string could be the name of a stored network: it is not a family's spec."""
-    from starcast.topologies import count_nodes
-    from starcast.topologies.networks import NAME
-
-    return NAME.fullmatch(text) is not None and not count_nodes(text)
-
-
 def read_spec(text: str) -> str:
     """Return the spec of the stored network with the given name; return any other text unchanged.
 
     Raises:
         InputError: several stored networks have the name.
     """
-    if not may_be_name(text):
+    from starcast.topologies import count_nodes
+    from starcast.topologies.networks import NAME
+
+    if not NAME.fullmatch(text) or count_nodes(text):
         return text
     try:
         found = resolve(text)

@@ -17,7 +17,6 @@ import multiprocessing
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections import deque
@@ -33,7 +32,7 @@ from concurrent.futures import (
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, spawn
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from multiprocessing.process import BaseProcess
@@ -56,9 +55,6 @@ MEMORY_PATIENCE = 60.0
 #: effect until a result arrives. The limit also ensures that new workers of a remote executor are
 #: noticed soon.
 _PAUSE = 1.0
-#: The globals by which `multiprocessing` finds the script that this process executes.
-_OF_SCRIPT = ("__file__", "__spec__")
-_SCRIPT_LOCK = threading.Lock()
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
 _KILLED = ("worker that ran it was killed", "workers that ran it were killed")
@@ -132,33 +128,40 @@ def start_blocked(process: BaseProcess) -> None:
     """
     if multiprocessing.current_process().daemon:
         raise LimitError(
-            "a worker of multiprocessing.Pool cannot start further processes",
-            hint="use 1 as `jobs`, or start the workers with concurrent.futures",
+            "a daemonic process, such as a worker of multiprocessing.Pool, cannot start processes",
+            hint="start your own workers with concurrent.futures",
         )
     # With the first process, Python also starts its resource tracker, which unblocks the signals.
     # So the tracker is started here, before the signals are blocked.
     resource_tracker.ensure_running()
-    with _hidden_script(), block_signals():
-        process.start()
+    _starting.is_own = True
+    try:
+        with block_signals():
+            process.start()
+    finally:
+        _starting.is_own = False
 
 
-@contextmanager
-def _hidden_script() -> Iterator[None]:
-    """Hide the script that this process executes, so that a started process does not execute it.
+def _preparation_data(name: str) -> dict[str, Any]:
+    """Return the data with which `multiprocessing` prepares a new process.
 
-    By default, `multiprocessing` executes the script again in every new process. This fails if the
-    script was read from standard input, and if it lacks the test ``if __name__ == "__main__"``.
-    Workers do not need the script: everything that they call is imported from modules.
+    By default, `multiprocessing` executes the user's script again in every new process. This fails
+    if the script was read from standard input, and if it lacks the test ``if __name__ ==
+    "__main__"``. So processes that `start_blocked` starts do not execute the script. They do not
+    need it: everything that they call is imported from modules.
     """
-    script = vars(sys.modules["__main__"])
-    with _SCRIPT_LOCK:
-        hidden: dict[str, Any] = {name: script[name] for name in _OF_SCRIPT if name in script}
-        script.pop("__file__", None)
-        script["__spec__"] = None
-        try:
-            yield
-        finally:
-            script.update(hidden)
+    data: dict[str, Any] = _prepare(name)
+    if getattr(_starting, "is_own", False):
+        data.pop("init_main_from_name", None)
+        data.pop("init_main_from_path", None)
+    return data
+
+
+_prepare = spawn.get_preparation_data
+#: Whether the current thread is starting a process of starcast (``is_own``), not of the user.
+_starting = threading.local()
+# `multiprocessing` has no parameter for this.
+spawn.get_preparation_data = _preparation_data
 
 
 @contextmanager

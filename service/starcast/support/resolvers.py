@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakMethod
 
-from starcast.support.errors import InputError, UnavailableError
+from starcast.support.errors import InputError, StarcastError
 
 #: Function that returns the stored network with the given spec or name, or None.
 Resolver = Callable[[str], Any]
@@ -36,16 +36,18 @@ def resolve(spec_or_name: str) -> Any:
 
     Raises:
         InputError: several networks have this name, in one store or in the stores of several labs.
-        UnavailableError: the database server of an open lab is not running, and no other lab has
-            the network.
+        StarcastError: the database of an open lab cannot be read, for example because its server
+            is not running, and no other lab has the network.
     """
     found: dict[str, Any] = {}
     outage = None
-    for reference in reversed(_resolvers):
+    for reference in _resolvers[::-1]:  # a copy, because other threads may close labs
         method = reference()
         try:
             network = None if method is None else method(spec_or_name)
-        except UnavailableError as error:
+        except InputError:
+            raise
+        except StarcastError as error:
             outage = error
             continue
         if network is not None:

@@ -107,7 +107,7 @@ class Table:
 
     def __getitem__(self, key: SupportsIndex | slice | str) -> "Row | Table | list[Any]":
         if isinstance(key, slice):
-            return replace(self, rows=self.rows[key])
+            return Table(self.columns, self.rows[key])
         if isinstance(key, SupportsIndex):
             return self.rows[key]
         if key not in self.columns:

@@ -342,6 +342,11 @@ def topology(spec: str) -> Topology:
     raise InputError(f"unknown topology '{spec}'", hint=_explain_unknown(text))
 
 
+def is_family_spec(text: str) -> bool:
+    """Return whether a string has the form of a family's spec, such as ``S5`` or ``S99``."""
+    return any(entry.pattern.fullmatch(text) for entry in FAMILIES.values())
+
+
 def _explain_unknown(text: str) -> str:
     """Return the hint for an unknown spec, such as a corrected spec or a similar family's specs."""
     if is_network_path(text):

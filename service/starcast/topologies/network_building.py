@@ -6,6 +6,7 @@ Readers of files return a `LinkList`, which `build_network` accepts as well.
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
@@ -225,7 +226,9 @@ def read_graph(graph: Any) -> LinkList:
         values = [{"weight": weight} for weight in matrix.data.tolist()]
     else:
         links = graph.tolist() if hasattr(graph, "tolist") else graph
-        if isinstance(links, dict) or not isinstance(links, Iterable):
+        # The view of the edges of a NetworkX graph is a set and a mapping.
+        is_mapping = isinstance(links, Mapping) and not isinstance(links, AbstractSet)
+        if is_mapping or not isinstance(links, Iterable):
             raise InputError(
                 f"an object of type {type(graph).__name__} is not a graph",
                 hint="use a graph of a library that starcast.network accepts, or pairs of labels",

@@ -14,14 +14,14 @@ from sqlalchemy import text
 from starcast.catalogue.plugins import ORIGINS
 from starcast.claims.report import StoredVerdicts
 from starcast.lab import Lab
-from starcast.lab.signature import may_be_name, read_id
 from starcast.queries import Library, load_library
 from starcast.stores.database.networks import load_network
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.support.text import add_flags
-from starcast.topologies.networks import Network, is_network_spec
+from starcast.topologies.families import is_family_spec
+from starcast.topologies.networks import NAME, Network, is_network_spec
 from starcast.web import computations, models
 from starcast.web.guard import RequestCounts
 from starcast.web.workers import P, Pool, Result, Workers
@@ -92,11 +92,16 @@ class Service:
             InputError: several stored networks have the name.
             BusyError: all labs are in use, or too many requests are waiting.
         """
-        if not may_be_name(artifact_id.partition(":")[0]):
+        name, colon, rest = artifact_id.partition(":")
+        # No topology is built here: only the memory and time of workers are limited.
+        if not NAME.fullmatch(name) or is_family_spec(name):
             return artifact_id
-        # Stored networks are found by name only while a lab is open.
-        with self.lab():
-            return read_id(artifact_id)
+        try:
+            with self.lab() as lab, open_session(lab.engine) as session:
+                found = load_network(session, name)
+        except UnavailableError:
+            return artifact_id
+        return artifact_id if found is None else f"{found.spec}{colon}{rest}"
 
     def find_network(self, artifact_id: str) -> Network | None:
         """Return the stored network to which an id belongs; None if its topology is not a network.

@@ -120,8 +120,8 @@ class Site:
         self._portal = self._stack.enter_context(start_blocking_portal())
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+    def __exit__(self, *error: object) -> None:
+        self._stack.__exit__(*error)  # type: ignore[arg-type]
 
     def describe_missing_packs(self) -> str:
         """Return a sentence that names unloaded paper packs with stored verdicts; "" for none."""

@@ -358,7 +358,7 @@ def exact_number(value: object, name: str, *, is_positive: bool = False) -> Frac
     # `isfinite` converts its argument to a float, which is impossible for large integers.
     is_finite = (
         isinstance(value, Rational | np.integer)
-        or (isinstance(value, Decimal) and value.is_finite())
+        or (isinstance(value, Decimal) and not value.is_snan() and isfinite(value))
         or (isinstance(value, float | np.floating) and isfinite(value))
     )
     if isinstance(value, bool) or not is_finite:
