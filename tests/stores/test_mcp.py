@@ -1,6 +1,7 @@
 """The MCP server `starcast mcp` answers questions that the SDK's own client asks over stdio."""
 
 import asyncio
+import inspect
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.server.mcpserver.exceptions import ToolError
 
 from starcast import Lab
-from starcast.cli import mcp_server
+from starcast.cli import mcp_server, operations
 from starcast.cli.mcp_server import MAX_ANSWER, PAGES, TOOLS
 from starcast.support.errors import InputError
 from starcast.support.settings import Settings
@@ -244,6 +245,20 @@ REFUSED = [
     ("topologies", {"topology": "S4"}, "has no parameter 'topology'; omit it"),
     ("compare", {"names": ["nobody"]}, "no experiment 'nobody'"),
 ]
+
+
+def test_every_part_that_tools_omit_from_docstrings_still_occurs_there() -> None:
+    """If a docstring changes, the pattern of the omitted part has to change too."""
+    texts = []
+    for operation in TOOLS:
+        _, *parameters = inspect.signature(operation).parameters.values()
+        about = operations.documented(operation, parameters)
+        texts += [about.text, *about.arguments.values()]
+    assert not [
+        pattern
+        for pattern in mcp_server._NOT_FOR_TOOLS
+        if not any(re.search(pattern, text) for text in texts)
+    ]
 
 
 def test_the_result_of_a_rejected_schedule_states_the_reason(tmp_path: Path) -> None:

@@ -60,14 +60,22 @@ _INSTRUCTIONS = (
 #: Parameters that accept file paths in Python. Tools refuse values with a slash for these
 #: parameters.
 _NAMES = {"topology", "source", "construction", "algorithm"}
-#: Parts of the docstrings of operations that do not concern tools, which refuse files: about files,
-#: the shell, and objects of Python.
-_NOT_FOR_TOOLS = re.compile(
-    r"[,;] (?:or )?a (?:file with a network|file that [^;]*|schedule file, such as mine\.csv)"
-    r"|, or a \.cypher file|, a \.cypher file without a header, or - [^:]*(?=\.)"
-    r"|, or all for a schedule file|\s*Omit it for a forest from a file\.| or a file(?= are)"
-    r"|: name=TEXT for a string[^.]*|; a list or a number can be written as JSON[^.]*'(?=\.)"
-    r"|\s*\bIn a shell, (?:[^\n]|\n(?!\n))*|\s*\bIn Python, [^.]*\.(?=\s|$)",
+#: Patterns of the parts of docstrings that do not concern tools, which refuse files: about files,
+#: the shell, objects of Python, and parameters in `_NOT_ASKED`.
+_NOT_FOR_TOOLS = (
+    r", or a file with a network",
+    r"; a file that [^;]*(?=;)",
+    r", or a schedule file, such as mine\.csv",
+    r", a \.cypher file without a header, or - [^:]*(?=\.)",
+    r", or a \.cypher file",
+    r", or all for a schedule file",
+    r"\s*Omit it for a forest from a file\.",
+    r" or a file(?= are)",
+    r": name=TEXT for a string[^.]*",
+    r"; a list or a number can be written as JSON[^.]*'(?=\.)",
+    r"; implied by ``verify``",
+    r"\s*\bIn a shell, (?:[^\n]|\n(?!\n))*",
+    r"\s*\bIn Python, [^.]*\.(?=\s|$)",
 )
 _SUFFIXES = (*PATH_SUFFIXES, ".cypher", ".goal", ".npz")
 
@@ -160,10 +168,14 @@ def _make_tool(operation: Callable[..., Any], run: Callable[[dict[str, Any]], st
         for each in operations.expanded(known)
         if each.name not in _NOT_ASKED
     ]
-    tool.__name__, tool.__doc__ = operation.__name__, _NOT_FOR_TOOLS.sub("", about.text)
+    tool.__name__, tool.__doc__ = operation.__name__, _for_tools(about.text)
     tool.__signature__ = Signature(asked, return_annotation=str)  # type: ignore[attr-defined]
     tool.__annotations__ = {each.name: each.annotation for each in asked} | {"return": str}
     return tool
+
+
+def _for_tools(text: str) -> str:
+    return re.sub("|".join(_NOT_FOR_TOOLS), "", text)
 
 
 def _as_field(parameter: Parameter, meaning: str) -> Parameter:
@@ -191,7 +203,7 @@ def _as_field(parameter: Parameter, meaning: str) -> Parameter:
         or parameter.kind is Parameter.POSITIONAL_ONLY
         or shell.required
     )
-    meaning = _NOT_FOR_TOOLS.sub("", meaning)
+    meaning = _for_tools(meaning)
     annotation: Any = Annotated[kind if is_required else kind | None, Field(description=meaning)]
     default = Parameter.empty if is_required else None
     return Parameter(parameter.name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
