@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast import Fault, simulate
+from starcast import Fault, simulate, timing
 from starcast import schedule as build
 from starcast.judges.simulator import FaultLike
 from starcast.support.html import STATIC
@@ -108,6 +108,18 @@ def test_a_fault_that_is_neither_a_node_nor_a_link_is_refused() -> None:
             simulate(plan, faults=[fault])  # type: ignore[list-item]
         with refused():
             simulate(plan, faults=[Fault(fault, 2)])  # type: ignore[arg-type]
+
+
+def test_the_functions_of_python_accept_the_fault_notation_of_the_shell() -> None:
+    judged = build("S4", "broadcast", "multiple")
+    for text, fault in (
+        ("#6@3", Fault("2134", 3)),
+        ("2134", Fault(6)),
+        ("#6-1234", Fault(("1234", "2134"))),
+        ("1234-2134@2", Fault((0, 6), 2)),
+    ):
+        assert simulate(judged, [text]).undelivered == simulate(judged, [fault]).undelivered
+        assert timing(judged, faults=[text]).time == timing(judged, faults=[fault]).time
 
 
 def test_faults_may_be_a_set_or_an_iterator_but_a_single_fault_is_refused() -> None:

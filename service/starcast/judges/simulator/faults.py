@@ -118,7 +118,11 @@ class Outages:
         self.topology = topology
         earliest: dict[object, Fault] = {}
         for given in _check_list(faults):
-            fault = (given if isinstance(given, Fault) else Fault(given)).on(topology)
+            if isinstance(given, str):
+                fault = Fault.parse(given)
+            else:
+                fault = given if isinstance(given, Fault) else Fault(given)
+            fault = fault.on(topology)
             known = earliest.get(fault.what, fault)
             earliest[fault.what] = min(fault, known, key=lambda candidate: candidate.step)
         self.faults = tuple(earliest.values())

@@ -393,8 +393,8 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
 
     Args:
         schedule: any schedule; it is checked, not trusted.
-        faults: nodes (labels or ranks), links (pairs of neighbours), and `Fault` objects for
-            outages that start in a later step. If a node or link has several faults, the earliest
+        faults: nodes (labels or ranks), links (pairs of neighbours), texts such as ``#6@3`` or
+            ``12345-21345``, and `Fault` objects. If a node or link has several faults, the earliest
             counts.
 
     Returns:
