@@ -401,4 +401,4 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
         "add --experiment, or omit --table and --where"
         in starcast("cost table S4 --where t_s=1").err
     )
-    assert "is missing" in starcast("cost table").err
+    assert "neither a topology nor" in starcast("cost table").err
