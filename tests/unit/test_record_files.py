@@ -57,8 +57,11 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
     ({"tried": {}}, "tried: Input should be a valid list"),
     ({"proof": {"format": "DRAT"}}, "proof.statement: Field required"),
     ({"proof": {**PROOF, "format": "belief"}}, "proof.format: Input should be 'LRAT'"),
-    ({"proof": {**PROOF, "format": "second solver"}}, "the format second solver must not have"),
-    ({"proof": {**SECOND, "proof_bytes": 1}}, "the format second solver must not have"),
+    (
+        {"proof": {**PROOF, "format": "second solver"}},
+        "'second solver' must have neither",
+    ),
+    ({"proof": {**SECOND, "proof_bytes": 1}}, "'second solver' must have neither"),
     ({"proof": {**SECOND, "format": "LRAT"}}, "a proof in the format 'LRAT' must have a SHA-256"),
     ({"proof": {**PROOF, "formula_sha256": "0"}}, "proof.formula_sha256: String should match"),
     ({"proof": {**PROOF, "proof_bytes": 10**30}}, "proof.proof_bytes: Input should be"),

@@ -1,6 +1,5 @@
 """The search for networks by name in the stores of all open labs."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,14 +25,13 @@ class Store:
 
 
 @pytest.fixture
-def stores() -> Iterator[list[Store]]:
-    """The stores of two open labs, both of which have a network named ``net``."""
+def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
+    """The stores of all open labs: two labs, both of which have a network named ``net``."""
     stores = [Store(net="net-1", mine="mine-1"), Store(net="net-2")]
+    monkeypatch.setattr(resolvers, "_resolvers", [])
     for store in stores:
         resolvers.add_resolver(store.load)
-    yield stores
-    for store in stores:
-        resolvers.remove_resolver(store.load)
+    return stores
 
 
 def test_a_name_that_two_labs_give_to_different_networks_is_refused(stores: list[Store]) -> None:
