@@ -311,7 +311,7 @@ def test_a_failed_replacement_restores_the_previous_content(
     backup.restore(bare, file)
     before, keep = all_rows(bare), tmp_path / "all before.backup"
     changed = rewrite(file, tmp_path / "changed", other_checksum)
-    with pytest.raises(RejectedError, match="differ from the backup in run"):
+    with pytest.raises(RejectedError, match="differ from the backup: run"):
         backup.restore(bare, changed, keep=keep)
     assert all_rows(bare) == before
     assert migrations.differences(bare) == []
@@ -436,7 +436,7 @@ EXPERIMENT = b"created_at\tgrid\tid\tname\tpoints\n"
             "table experiment has unexpected columns: created_at,",
         ),
         (EXPERIMENT.replace(b"grid", b"mine"), "experiment has unexpected columns: created_at, m"),
-        (EXPERIMENT + b"now\t{}\t1\te\t\\N\nnow\t{}\t2\tf\t\\N\n", "differ from the backup in exp"),
+        (EXPERIMENT + b"now\t{}\t1\te\t\\N\nnow\t{}\t2\tf\t\\N\n", "differ from the backup: exp"),
         (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "cannot be restored: invalid input syntax"),
         (EXPERIMENT + b"now\t{}\t1\t';drop table run\t\\N\n", "violates check constraint"),
         (b"", "its table experiment has unexpected columns"),

@@ -198,7 +198,10 @@ def test_invalid_values_that_only_python_can_pass_are_refused(filled: Lab) -> No
         ("'S4:balanced:1234' is stored", lambda: filled.forest("S4:balanced:1234")),
         ("not an axis", lambda: filled.experiment("e", grid=GRID, algoritm="multiple")),
         ("has no algorithm", lambda: filled.experiment("e", grid=GRID)),
-        ("several", lambda: filled.run("S4", "broadcast", "greedy", message_bytes=sizes)),
+        (
+            "has one value for each axis",
+            lambda: filled.run("S4", "broadcast", "greedy", message_bytes=sizes),
+        ),
         ("nothing to compare", filled.compare),
         ("axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
         ("no values", lambda: filled.compare("ours", conditions={"topology": []})),
