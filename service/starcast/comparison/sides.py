@@ -9,12 +9,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.plugins import Provenance, name_plugins
-from starcast.collectives.model import MULTI_SOURCE
 from starcast.comparison.matching import Side, as_text, value
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
 from starcast.experiments.faults import canonical_faults
-from starcast.experiments.point import Point, stored_root
+from starcast.experiments.point import Point, has_root, stored_root
 from starcast.stores.database import repository
 from starcast.support.axes import (
     AXES,
@@ -240,7 +239,7 @@ def _meets(run: Run, conditions: Conditions) -> bool:
 
 def _has_value(run: Run, axis: str, values: Collection[str]) -> bool:
     """Return whether a run has one of the given values on an axis."""
-    if axis == "root" and run.collective in MULTI_SOURCE:
+    if axis == "root" and not has_root(run.collective):
         values = {as_text(None) if each == "#0" else each for each in values}
     elif axis in ("root", "faults"):
         values = {_as_stored(run.topology, axis, each) for each in values}

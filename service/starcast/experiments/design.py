@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from starcast.collectives.algorithm import Algorithm, find_algorithm
-from starcast.collectives.model import MULTI_SOURCE
 from starcast.experiments.faults import resolve_faults
-from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure, find_root
+from starcast.experiments.point import ARGUMENT_AXES, Point, PointStructure, find_root, has_root
 from starcast.support.axes import (
     AXES,
     BEST,
@@ -195,8 +194,7 @@ class Grid:
                     for seed in (self.axes["seed"] if drawn_faults(text) else (0,))
                 )
             elif axis == "root":
-                has_root = algorithm.collective not in MULTI_SOURCE
-                values = (values if has_root else ()) or (None,)
+                values = (values if has_root(algorithm.collective) else ()) or (None,)
             elif axis == "segments":
                 values = self._shares(algorithm, fixed)
             elif axis in ARGUMENT_AXES:
@@ -219,7 +217,7 @@ class Grid:
 
     def _check_use(self) -> None:
         """Raise an InputError if an axis has values that no algorithm of the grid uses."""
-        if self.axes["root"] and set(self.axes["collective"]) <= set(MULTI_SOURCE):
+        if self.axes["root"] and not any(map(has_root, self.axes["collective"])):
             listed = ", ".join(self.axes["collective"])
             raise InputError(f"none of these collectives has a root: {listed}", hint="omit root")
         names: set[str] = set()

@@ -89,7 +89,7 @@ class Point(Parameters):
         read_seed(self.seed)
 
     def _normalize_root(self, topology: Topology) -> str | None:
-        if self.root is not None and self.collective in MULTI_SOURCE:
+        if self.root is not None and not has_root(self.collective):
             raise InputError(f"the collective {self.collective} has no root", hint="omit root")
         return stored_root(topology, self.root)
 
@@ -189,6 +189,11 @@ class Point(Parameters):
             words.append(f"--{split}" if name == "segments" else AXES[name].option)
             words.append(" ".join(value) if isinstance(value, tuple) else str(value))
         return f"starcast run once {shlex.join(words)}"
+
+
+def has_root(collective: str) -> bool:
+    """Return whether runs of a collective have a root."""
+    return collective not in MULTI_SOURCE
 
 
 def stored_root(topology: Topology, root: str | None) -> str | None:
