@@ -124,7 +124,7 @@ class Schedule(Displayable):
     tree: NDArray[np.uint8]
     unit: NDArray[np.int32]
     root: int = 0
-    arguments: Mapping[str, int | str] = field(default_factory=lambda: MappingProxyType({}))
+    arguments: Mapping[str, int | str] = field(default_factory=dict)
     forest: Forest | None = None
     symmetric: bool = False
     combine: NDArray[np.bool_] | None = None

@@ -195,12 +195,14 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
         NotFoundError: no run has the value that a condition requires, or no run of a side meets all
             conditions.
     """
+    runs = [run for side in sides for run in side.runs]
     for axis, values in conditions.items():
-        present = dict.fromkeys(as_text(value(run, axis)) for side in sides for run in side.runs)
-        missing = sorted(values)
-        for side in sides:
-            for run in side.runs:
-                missing = [each for each in missing if not _has_value(run, axis, {each})]
+        present = dict.fromkeys(as_text(value(run, axis)) for run in runs)
+        missing = [
+            each
+            for each in sorted(values)
+            if not any(_has_value(run, axis, {each}) for run in runs)
+        ]
         if missing:
             raise NotFoundError(
                 f"no run of this comparison has {axis} = {missing[0]}",

@@ -32,8 +32,6 @@ _ENTRIES = 2**24
 #: The maximum number of nodes with which `verify` ignores hubs and follows every node to the root.
 _FEW_NODES = 2**16
 
-_NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
-
 
 def reduce_fields(record: Any) -> tuple[Any, ...]:
     """Return how to pickle a dataclass: by its fields, with the field ``arguments`` as a dict.
@@ -78,7 +76,7 @@ class Forest(Displayable):
     parent_port: NDArray[np.uint8]
     root: int = 0
     construction: str = UNNAMED
-    arguments: Mapping[str, str | int] = field(default_factory=lambda: _NO_ARGUMENTS)
+    arguments: Mapping[str, str | int] = field(default_factory=dict)
     spanning: bool = True
     verify_hubs: Sequence[int] | None = None
 
