@@ -37,7 +37,8 @@ class Connection:
 
     The first operation that needs a server opens the connection to this server; operations that
     need no server work without a connection. Use the object as a context manager, which closes the
-    connections at the end. Only one thread at a time may use the object.
+    connections at the end. Only one thread at a time may use the object; a forked process opens
+    connections of its own.
 
     Args:
         settings: the settings that name the servers, or a function that loads them when they are

@@ -88,17 +88,19 @@ class Service:
     def read_id(self, artifact_id: str) -> str:
         """Replace the name of a stored network at the beginning of an id by the network's spec.
 
+        Any other id is returned unchanged; if PostgreSQL is not running, every id is. Unlike
+        `starcast.lab.signature.read_id`, this method builds no topology to recognize a spec,
+        because only worker processes have limits on time and memory.
+
         Raises:
             InputError: several stored networks have the name.
             BusyError: all labs are in use, or too many requests are waiting.
         """
         name, colon, rest = artifact_id.partition(":")
-        # No topology is built here: only the memory and time of workers are limited.
         if not NAME.fullmatch(name) or is_family_spec(name):
             return artifact_id
         try:
-            with self.lab() as lab, open_session(lab.engine) as session:
-                found = load_network(session, name)
+            found = self._load_network(name)
         except UnavailableError:
             return artifact_id
         return artifact_id if found is None else f"{found.spec}{colon}{rest}"
@@ -116,14 +118,17 @@ class Service:
             return None
         # PostgreSQL is always queried, because a network in this process's memory may have been
         # dropped from the store.
-        with self.lab() as lab, open_session(lab.engine) as session:
-            found = load_network(session, spec)
+        found = self._load_network(spec)
         if found is None:
             raise InputError(
                 f"unknown topology '{spec}'",
                 hint="run 'starcast topology list' to see the stored networks",
             )
         return found
+
+    def _load_network(self, spec_or_name: str) -> Network | None:
+        with self.lab() as lab, open_session(lab.engine) as session:
+            return load_network(session, spec_or_name)
 
     def compute(
         self,
